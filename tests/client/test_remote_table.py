@@ -352,7 +352,7 @@ def test_answers_that_a_service_does_not_send_are_refused_by_it(served: Served, 
     document = UNSENT[kind](bundled()).document()
     document[kind]["from"] = {"table": "people"}
     for call in (served.service.explain, served.service.submit):
-        with pytest.raises(InvalidQuery, match=r"at most 60 numbers in all centers|public keys"):
+        with pytest.raises(InvalidQuery, match=r"at most 24 numbers in all centers|public keys"):
             call(ada, {"question": {"document": document}, "price": {"epsilon": "0.5"}})
     assert served.spent == 0
 

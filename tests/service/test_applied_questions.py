@@ -19,7 +19,7 @@ from ibis import _
 import discreet as dp
 from depth import examples
 from discreet.errors import InvalidParameter, InvalidQuery
-from discreet.service.applied_questions import MOST_CENTERS, MOST_ROUNDS, MOST_ROWS
+from discreet.service.applied_questions import MOST_CENTERS, MOST_KEYS, MOST_ROUNDS, MOST_ROWS
 from discreet.service.public_moments import Pace, State
 from discreet.service.roles import Principal
 from discreet.service.service import Service
@@ -117,6 +117,7 @@ def test_the_first_moment_follows_from_rounds_and_cells(service: Service, ada: P
 
     one = seconds(bundled().top("plan"))
     assert one == 3  # a second, and two for the rows of one total
+    assert seconds(ASKED["choose"](bundled())) == 5  # one for each candidate
     assert (seconds(lloyd(1)), seconds(lloyd(5))) == (2 * 7, 10 * 7)  # three totals a look, and two looks a round
     assert seconds(bundled().kmeans(["age"], n_clusters=2)) == 20 * 5
     assert seconds(ASKED["hierarchy"](bundled())) == 3
@@ -170,6 +171,7 @@ HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
     "averages that do not add up": (hierarchy(aggregates=[["m", {"mean": [{"column": "age"}]}]]), "add up|known"),
     "values of numbers with a point": (counted(column="visits"), "compared exactly"),
     "a limit beyond all": (counted(max_values=2**40), "a limit of at most"),
+    "too many keys": (top(column="age", keys=[*range(MOST_KEYS + 1)]), "keys from a service"),
     "more than there are": (top(k=4), "a whole k from 1 to 3"),
     "a key that is a number with a point": (top(keys=[0.5]), "a key that compares exactly"),
     "a price in the question": (top(epsilon=1), "a known field"),

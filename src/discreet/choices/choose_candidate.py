@@ -241,7 +241,7 @@ def choice_account(choice: CandidateChoice, confidence: float) -> Explanation:
         other = Exponential(sensitivity=rule.sensitivity, epsilon=rule.epsilon, monotonic=True)
         said = f"exponential choice of 1 of {number}"
         others.append({"mechanism": said, "charge": choice.guarantee, "plus_minus": {CHOSEN: short(other)}})
-    more = {"scores": facts["scores"], **paid_part(choice.guarantee)}
+    more = {"scores": facts["scores"], "components": number, **paid_part(choice.guarantee)}
     moved, what = (rule.sensitivity, "of a score"), f"choice of 1 of {number}"
     return application_account(
         promise(choice.scores.plan),

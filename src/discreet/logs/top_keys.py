@@ -35,7 +35,7 @@ Mutant
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -50,6 +50,7 @@ from discreet.answers.receipt import Receipt
 from discreet.engines.engine import integers
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected
 from discreet.exact.amounts import decimal_text, root_below
+from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
 from discreet.language.literals import constant
 from discreet.ledger.ledger import stated_guarantee
@@ -98,13 +99,19 @@ class TopKeysChoice:
     """What the curator needs to choose the most common values."""
 
     what: str
-    expression: ir.Table
+    found_by: Callable[[], ir.Table]
+    """Makes the expression: of many keys a long one, which is not needed to price it."""
     keys: Keys
     rule: TopK | JointExponential
     neighbors: Neighbors
     guarantee: Guarantee
     instead: TopK | None = None
     """The choices one by one that a set is better than."""
+
+    @cached_property
+    def expression(self) -> ir.Table:
+        """How many units have each listed value."""
+        return self.found_by()
 
     @property
     def charged_event(self) -> Event | None:
@@ -296,7 +303,7 @@ def chosen(
     joint = None if order else _better_set(listing, price, len(listed.rows))
     return TopKeysChoice(
         what=f"the {k} most common of {column}" if k > 1 else f"the most common {column}",
-        expression=_people(parts.relation, parts.units, parts.columns[column].expr, listed),
+        found_by=partial(_people, parts.relation, parts.units, parts.columns[column].expr, listed),
         keys=listed,
         rule=joint or listing,
         neighbors=declared.neighbors,

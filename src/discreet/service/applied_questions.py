@@ -19,8 +19,9 @@ from discreet.inference.interval_propagation import HIGH, LOW
 from discreet.logs.top_keys import Top
 from discreet.query.unpriced_question import UnpricedQuestion
 
-MOST_CENTERS, MOST_ROUNDS, MOST_ROWS = 60, 50, 100_000
-"""Of numbers in all centers, of rounds, and of rows of all levels: it takes a second or two to price, or to send."""
+MOST_CENTERS, MOST_ROUNDS, MOST_ROWS, MOST_KEYS = 24, 20, 100_000, 1000
+"""Of numbers in all centers, of rounds, of rows of all levels, and of keys that are sent along: it takes a second to
+price, or to send."""
 LEVEL = "level"
 
 
@@ -43,9 +44,13 @@ def check_applied(question: Any) -> None:
             what = f"at most {MOST_ROWS:,} rows of all levels from a service"
             raise InvalidQuery(expected(what, "rows", f"{rows:,}", cure))
         return
-    if not isinstance(question, UnpricedQuestion) or _verb(question) != "kmeans":
+    if not isinstance(question, UnpricedQuestion) or _verb(question) not in {"kmeans", "top"}:
         return
     asked = _parts(question)
+    if _verb(question) == "top":
+        if (keys := len(asked.get("keys", ()))) > MOST_KEYS:
+            raise InvalidQuery(expected(f"at most {MOST_KEYS:,} keys from a service", "keys", f"{keys:,}", cure))
+        return
     numbers = asked["n_clusters"] * len(asked["columns"])
     if numbers > MOST_CENTERS:
         what = f"at most {MOST_CENTERS} numbers in all centers from a service"
