@@ -21,7 +21,7 @@ from depth import examples
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.service.applied_questions import MOST_CENTERS, MOST_KEYS, MOST_ROUNDS, MOST_ROWS
 from discreet.service.public_moments import Pace, State
-from discreet.service.roles import Principal
+from discreet.service.roles import Principal, Role
 from discreet.service.service import Service
 from discreet.service.service_errors import Forbidden
 from discreet.testing import people as bundled
@@ -234,3 +234,19 @@ def test_documents_with_faults_are_explained_or_refused(attacked: Service, seed:
         assert time.process_time() - start < SLOW
     assert all("Hint: " in one for one in told)
     assert entries(attacked) == 0
+
+
+def test_keys_of_one_name_are_those_of_the_data_set_that_is_asked(tmp_path: Path) -> None:
+    few = dp.public_keys(pa.table({"plan": list(PLANS)[:1]}), name="places")
+    made = [
+        replace(data_set(name, tmp_path), public_keys={"places": keys})
+        for name, keys in (("one", few), ("people", PLACES), ("two", few))
+    ]
+    service = service_in(tmp_path, Clock(), *made)
+    for one in made:
+        service.members.give("ada", one.name, Role.ANALYST)
+    ada = service.members.principal("ada")
+    for name, groups in (("one", "1 total, 1 plan"), ("people", "1 total, 3 plan"), ("two", "1 total, 1 plan")):
+        found = service.explain(ada, ask(hierarchy(**{"from": {"table": name}})))
+        assert (found["dataset"], found["groups"]) == (name, groups)
+    service.close()

@@ -110,7 +110,7 @@ class QuestionDesk:
 
     def _read(self, datasets: tuple[DataSet, ...], ask: Ask) -> Read:
         tables = {one.name: one.asked for one in datasets}
-        question = _question(ask.question, tables, _public_keys(datasets))
+        question = _question(ask.question, tables, _public_keys(datasets, ask.question))
         budget = source_of(question).budget
         for one in datasets:
             if one.asked._source.budget is budget:  # noqa: SLF001 (stands in for the curator here)
@@ -242,9 +242,11 @@ def _question(asked: Mapping[str, Any], tables: Mapping[str, Any], keys: Mapping
     return statement.question(keys=_keys(asked.get("keys"), statement.kinds), **limits)
 
 
-def _public_keys(datasets: Iterable[DataSet]) -> dict[str, Any]:
-    """The keys that curators marked, by their names; the first of several of one name."""
-    return {name: keys for one in reversed(list(datasets)) for name, keys in one.public_keys.items()}
+def _public_keys(datasets: Iterable[DataSet], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that curators marked, by their names; of several of one name those of the data set that is asked."""
+    text = json.dumps(asked.get("document"))
+    ordered = sorted(datasets, key=lambda one: f'"table": "{one.name}"' in text)  # what comes last counts
+    return {name: keys for one in ordered for name, keys in one.public_keys.items()}
 
 
 def _keys(given: str | Mapping[str, Any] | None, groups: Iterable[str]) -> Unknown | Mapping[str, Any] | None:
