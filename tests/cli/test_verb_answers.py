@@ -133,3 +133,39 @@ def test_refusals_cost_nothing(run: Run, file: Path, spent: Path, name: str) -> 
     assert done.exit_code == 2, done.stdout
     assert re.search(match, flat(done.stderr))
     assert statement(spent).spent.epsilon == 0
+
+
+DECLARED = """
+[table]
+source = "people.parquet"
+name = "clinic"
+unit = "person"
+[table.limits]
+max_groups = 1
+max_rows = 2
+[columns.plan]
+keys = ["free", "25%"]
+[columns.visits]
+bounds = [0, 10]
+[budget]
+epsilon = 1000
+ledger = "declared.db"
+"""
+
+
+def test_a_declaration_stands_for_the_file_and_its_ledger(run: Run, file: Path) -> None:
+    Path("clinic.toml").write_text(DECLARED, encoding="utf-8")
+    told = run("top", "--table", "clinic.toml", "plan", "--epsilon", "1", "--explain")
+    assert "clinic" in told.stdout, told.stderr
+    assert not Path("declared.db").exists()
+    for words in (
+        ("top", "plan"),
+        ("choose", "SELECT COUNT(*) FILTER (WHERE visits > 3) AS a, SUM(visits) AS b FROM clinic"),
+        ("count-distinct", "site", "--where", "visits > 2"),
+        ("kmeans", "visits"),
+    ):
+        done = run(words[0], "--table", "clinic.toml", *words[1:], "--epsilon", "10")
+        assert done.exit_code == 0, done.stderr
+    assert statement(Path("declared.db")).spent.epsilon == 40
+    refused = run("top", file, "plan", "--table", "clinic.toml", "--epsilon", "1")
+    assert (refused.exit_code, "one statement beside --table" in flat(refused.stderr)) == (2, True)
