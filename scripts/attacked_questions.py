@@ -127,13 +127,14 @@ VERBS: dict[str, Ask] = {
     "top": lambda t: t.top("plan", k=2, epsilon=1),
     "choose": lambda t: t.choose([0, 1, 2], score=lambda c: t.plan.length() == c, epsilon=1),
     "count_distinct": lambda t: t.count_distinct("plan", epsilon=1),
+    "truncated_total": lambda t: t.truncated_total(t.cost, epsilon=1),
     "hierarchy": all_levels,
     "series": all_steps,
     "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }
 """By name: each public method of a table that leads to a question has one; those that always refuse do not."""
 
-AT_ONCE = frozenset({"top", "choose", "count_distinct", "hierarchy", "series", "kmeans"})
+AT_ONCE = frozenset({"top", "choose", "count_distinct", "truncated_total", "hierarchy", "series", "kmeans"})
 """Of these, what gives its answer at once."""
 
 

@@ -25,6 +25,7 @@ from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.mechanisms.joint_totals import JointTotals
 from discreet.mechanisms.noise_reduction import Refinement
+from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.noise.entropy import fresh_words
 from discreet.planning.two_stage import plan_two_stages
 from discreet.privacy.definitions import Guarantee, Neighbors
@@ -159,6 +160,22 @@ def _limited() -> Iterator[Attack]:
         mechanism="CountsUnderLimits", words="a stated limit", first=[7], second=[10],
         make=lambda epsilon: CountsUnderLimits(limits=[3], epsilon=epsilon).release,
     )  # fmt: skip
+
+
+def _raced() -> Iterator[Attack]:
+    for words, first, second in (("each by its limit", [3, 5], [4, 9]), ("the largest alone", [9, 9], [9, 13])):
+        yield Attack(
+            mechanism="RaceToTheTop", words=words, first=first, second=second, tight=words == "each by its limit",
+            make=lambda epsilon: RaceToTheTop(limits=[1, 4], epsilon=epsilon).release, cost=2,
+        )  # fmt: skip
+    yield Attack(
+        mechanism="RaceToTheTop", words="the best of three", first=[3, 5, 6], second=[4, 9, 22], tight=False, cost=2,
+        make=lambda epsilon: _best_of(RaceToTheTop(limits=[1, 4, 16], epsilon=epsilon)),
+    )  # fmt: skip
+
+
+def _best_of(race: RaceToTheTop) -> Callable[[Any], Any]:
+    return lambda totals: race.best(race.release(totals))
 
 
 def _keys() -> Iterator[Attack]:
@@ -310,6 +327,7 @@ def attacks() -> list[Attack]:
         *_additive(),
         *_choosing(),
         *_limited(),
+        *_raced(),
         *_keys(),
         *_cuts(),
         *_local(),

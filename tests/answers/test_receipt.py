@@ -61,6 +61,7 @@ def receipts(folder: Path) -> dict[str, dp.Receipt]:
         "top": table.top("plan", epsilon=2).receipt,
         "choice": table.choose([1, 2], score=lambda c: table.age == c, epsilon=1).receipt,
         "distinct": people().count_distinct("plan", epsilon=1).receipt,
+        "truncated": people().truncated_total("visits", epsilon=1).receipt,
         "clusters": table.kmeans(["age", "visits"], n_clusters=2, epsilon=5).receipt,
         "estimator": dp.KMeans(n_clusters=2, epsilon=8, bounds=(-5, 5)).fit(points).receipt_,
         "sample": dp.sample_own_log(log, user="who", item="page", output_counts={"/home": 3}).receipt,
@@ -72,7 +73,7 @@ def each(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dp.Receipt]:
     return receipts(tmp_path_factory.mktemp("receipts"))
 
 
-KINDS = ["release", "steps", "file", "log", "top", "choice", "distinct", "clusters", "estimator", "sample"]
+KINDS = ["release", "steps", "file", "log", "top", "choice", "distinct", "truncated", "clusters", "estimator", "sample"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -18,6 +18,7 @@ from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import ThresholdedLog
 from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.mechanisms.joint_exponential import JointExponential
+from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.selection.partition_selection import KeySelection
 from discreet.selection.top_k import TopK
@@ -60,6 +61,10 @@ ONE_WAY = dp.Exponential(sensitivity=1, epsilon=1, monotonic=True)
         (CountsUnderLimits(limits=[1, 4], epsilon=1, units=2), [5, 9], [4, 5], 0.5),
         (CountsUnderLimits(limits=[1, 4], epsilon=1, both_ways=True), [5, 9], [7, 5], 2.0),
         (CountsUnderLimits(limits=[1, 4], epsilon=1), [5, 9], [5], math.inf),
+        (RaceToTheTop(limits=[1, 4], epsilon=1), [5, 9], [6, 13], 1.0),
+        (RaceToTheTop(limits=[1, 4], epsilon=1), [5, 9], [5, 13], 0.5),
+        (RaceToTheTop(limits=[1, 4], epsilon=1, units=2), [5, 9], [4, 13], 0.5),
+        (RaceToTheTop(limits=[1, 4], epsilon=1), [5, 9], [5], math.inf),
         (BOX, [0, 0], [1, -10], 1.0),
         (CROSS, [0, 0], [1, -10], 2.0),
         (HEXAGON, [0, 0], [1, 1], 1.0),

@@ -141,6 +141,7 @@ for asked in (
     people.top("plan"),
     people.choose([18, 65], score=lambda c: _.age >= c, max_rows=1),
     people.count_distinct("age"),
+    people.truncated_total("visits"),
     people.kmeans(["age"], n_clusters=2, algorithm="lloyd", rounds=1),
 ):
     asked.explain(epsilon=0.01)

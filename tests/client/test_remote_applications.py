@@ -1,4 +1,4 @@
-"""Choices, numbers of values, clusters and hierarchies of a service: planned here, charged there once, checked."""
+"""Choices, bounds from below, clusters and hierarchies of a service: planned here, charged there once, checked."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ ASKED: dict[str, Any] = {
     "choose of words": lambda t: t.choose(["a", 1, None], score=lambda c: _.age == (c if isinstance(c, int) else 3)),
     "count_distinct": lambda t: t.count_distinct("age"),
     "count_distinct under a limit": lambda t: t.count_distinct("age", max_values=2),
+    "truncated_total": lambda t: t.filter(_.age > 20).truncated_total("visits"),
+    "truncated_total of rows": lambda t: t.truncated_total(limit="race", most=8),
+    "truncated_total of words": lambda t: t.truncated_total(_.age >= 65, limit=2),
     "kmeans": lambda t: t.kmeans(["age", "visits"], n_clusters=2),
     "lloyd": lambda t: t.kmeans(["age"], n_clusters=2, algorithm="lloyd", rounds=2, max_groups=1, max_rows=2),
     "hierarchy": lambda t: t.hierarchy(["plan"], keys=PLACES, cells={"old": [False, True]}).agg(n=_.count()),
@@ -91,6 +94,9 @@ def test_a_verb_with_its_price_asks_as_well(served: Served) -> None:
     assert people.choose([18, 40], score=lambda c: _.age >= c, rho=0.1).value in {18, 40}
     found = people.count_distinct("age", epsilon=2)
     assert found.at_least(0.99) <= found.at_least() <= found.value
+    total = people.truncated_total("visits", limit="race", epsilon=2)
+    assert total.at_least(0.99) <= total.at_least() == max(0, total.value)
+    assert total.short(3) > 0
     assert people.kmeans(["age"], n_clusters=2, rho=0.5).predict([[3.0]]).shape == (1,)
     assert dp.kmeans(people, ["age"], n_clusters=2, epsilon=4).centers.shape == (2, 1)
     levels = people.hierarchy(["plan"], keys=PLACES).agg(n=_.count())
@@ -100,7 +106,7 @@ def test_a_verb_with_its_price_asks_as_well(served: Served) -> None:
     assert weighted["plan"].num_rows == len(PLANS)
 
 
-@pytest.mark.parametrize("name", ["top", "count_distinct", "kmeans", "hierarchy"])
+@pytest.mark.parametrize("name", ["top", "count_distinct", "truncated_total", "kmeans", "hierarchy"])
 def test_all_formats_and_pages_have_it_as_a_table(served: Served, name: str) -> None:
     answer = asked(served, name).release(epsilon=2)
     ada = served.service.members.principal("ada")
@@ -122,11 +128,11 @@ def test_all_formats_and_pages_have_it_as_a_table(served: Served, name: str) -> 
     assert all(text for row in shown for text in row)
     if name == "kmeans":
         assert {cell.interval for row in view.rows for cell in row.cells} == set()
-    if name == "count_distinct":
+    if name in {"count_distinct", "truncated_total"}:
         assert view.rows[0].cells[0].interval.endswith("to no limit")
 
 
-@pytest.mark.parametrize("name", ["top", "choose", "count_distinct", "kmeans", "hierarchy"])
+@pytest.mark.parametrize("name", ["top", "choose", "count_distinct", "truncated_total", "kmeans", "hierarchy"])
 def test_an_answer_to_another_plan_is_not_read(served: Served, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     question = asked(served, name)
     question.release(epsilon=1)

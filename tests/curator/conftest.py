@@ -66,6 +66,8 @@ KINDS: dict[str, Ask] = {
     "top": lambda t, _: t.top("page", keys=["/0", "/1", "/2", "/3"], k=2, epsilon=0.001),
     "choice": lambda t, _: t.choose(["/0", "/1"], score=lambda c: t.page == c, epsilon=0.001),
     "distinct values": lambda t, _: t.count_distinct("page", epsilon=0.000001),  # 1,000 is one of its exact scores
+    "truncated total": lambda t, _: t.truncated_total("age", epsilon=0.001),
+    "race": lambda t, _: t.truncated_total(limit="race", epsilon=0.001),
     "k-means": lambda t, _: t.kmeans(["age"], n_clusters=2, algorithm="lloyd", rounds=1, epsilon=0.001),
 }
 

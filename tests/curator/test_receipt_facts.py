@@ -111,6 +111,7 @@ ASKED: dict[str, Callable[[dp.PrivateTable], Any]] = {
     "a reading": lambda t: t.top("plan", k=1, keys=["free", "25%"], epsilon=1),
     "a choice": lambda t: t.choose([1, 2], score=lambda c: t.age == c, epsilon=1),
     "distinct values": lambda t: t.count_distinct("plan", epsilon=1),
+    "a truncated total": lambda t: t.truncated_total("visits", epsilon=1),
     "clusters": lambda t: t.kmeans(["age", "visits"], n_clusters=2, epsilon=1, max_rows=5),
 }
 

@@ -46,6 +46,7 @@ QUESTIONS: dict[str, tuple[type[ops.Node], Callable[[PrivateTable], Any]]] = {
     "the most liked": (ops.CountStar, lambda t: t.top("plan", k=1, epsilon=1)),
     "a choice": (ops.Abs, lambda t: t.choose([1, 2], score=lambda c: (t.cost - c).abs() < 1, epsilon=1)),
     "distinct values": (ops.DenseRank, lambda t: t.count_distinct("plan", epsilon=1)),
+    "a truncated total": (ops.Sqrt, lambda t: t.truncated_total(t.cost.sqrt(), epsilon=1)),
     "a log": (ops.Hash, lambda t: dp.release_log(t, user="person", item="plan", epsilon=1, delta=0.1, max_items=1)),
     "clusters-by-the-nearest": (ops.Least, lambda t: t.kmeans("cost", n_clusters=2, epsilon=1)),
     "clusters-by-distances": (ops.Abs, lambda t: t.kmeans("cost", n_clusters=2, epsilon=1)),

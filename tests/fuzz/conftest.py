@@ -94,6 +94,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Search": lambda: dp.check_sensitivity(len, 1),
     "SparseVector": lambda: dp.SparseVector(sensitivity=1, epsilon=1, threshold=5),
     "Staircase": lambda: dp.Staircase(sensitivity=1, epsilon=1),
+    "TruncatedTotal": lambda: people().truncated_total(epsilon=1),
     "Threshold": lambda: dp.Threshold(epsilon=1, delta=1e-3),
     "Top": lambda: people().top("plan", epsilon=1),
     "Verdict": lambda: dp.check([[0.5, 0.5], [0.5, 0.5]], epsilon=1),

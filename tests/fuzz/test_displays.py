@@ -53,7 +53,7 @@ DECISIONS: dict[str, Decision] = {
     "BatchRelease": decision("refused some facts other refused"),
     "PathGroups": ASKED, "HierarchyQuestion": ASKED, "HierarchyRelease": decision("refused some facts other refused"),
     "PublicTable": OTHER, "PublicKeys": OTHER, "Budget": OTHER, "Clusters": OTHER, "Top": OTHER, "Loss": OTHER,
-    "Choice": OTHER, "DistinctValues": OTHER,
+    "Choice": OTHER, "DistinctValues": OTHER, "TruncatedTotal": OTHER,
     "Guarantee": decision("refused error error same refused"), "Verdict": FOUND, "Search": FOUND, "Report": FOUND,
     "DiscreteGaussian": VALUE, "Exponential": VALUE, "Gaussian": VALUE, "KNorm": VALUE, "KeySelection": VALUE,
     "Laplace": VALUE, "NoisyMax": VALUE, "PermuteAndFlip": VALUE, "RandomizedResponse": VALUE, "Staircase": VALUE,

@@ -66,6 +66,7 @@ def surfaces() -> Iterator[tuple[str, Callable[[PrivateTable], object]]]:
     yield "the most common", lambda t: t.top("text", keys=[HOSTILE, "b"], epsilon=1)
     yield "a choice", lambda t: t.choose([HOSTILE, "b"], score=lambda c: t.text == c, epsilon=1)
     yield "distinct values", lambda t: t.count_distinct(HOSTILE, epsilon=1)
+    yield "a truncated total", lambda t: t.truncated_total(t[HOSTILE] > 1, epsilon=1)
     yield "a public table", lambda _: dp.public(pa.table({name: [1]}))
     yield "a missing column", lambda t: asked(t.select(f"{name}3"))
     yield "a missing answer", lambda t: asked(t).release(epsilon=1)[f"{name}3"]

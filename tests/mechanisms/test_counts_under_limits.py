@@ -129,6 +129,45 @@ def test_the_bound_holds_as_often_as_it_says(counts: tuple[int, ...]) -> None:
     assert binomial_p(halved, trials, 0.05) < 1e-9
 
 
+WORST: dict[str, tuple[int, tuple[int, ...]]] = {
+    "one each": (0, (1000,) * 6),
+    "all at once": (3, (0, 0, 0, 8000, 8000, 8000)),
+    "one by one": (5, (40, 80, 160, 320, 640, 1280)),
+    "nearly there": (2, (820, 900, 1000, 1000, 1000, 1000)),
+    "nobody": (0, (0,) * 6),
+}
+"""Counts, and a place from which they are the same."""
+
+
+@pytest.mark.parametrize("name", WORST)
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_the_bound_is_near_as_often_as_it_says(name: str, *, both_ways: bool) -> None:
+    """Of 500 releases it is short of the count by more than it says in 5 % at most; and over all ways to choose, each
+    limit that may be chosen is in what it says.
+    """
+    place, counts = WORST[name]
+    rule = CountsUnderLimits(limits=[2**i for i in range(6)], epsilon=1, both_ways=both_ways)
+    words, trials, short, choice = splitmix(11), 500, rule.short(place), rule.choice
+    assert choice is not None
+    drawn = [rule.release(counts, words=words) for _ in range(trials)]
+    missed = sum(noisy - rule.margin(i) < counts[place] - short for i, noisy in drawn)
+    assert missed < 0.05 * trials or binomial_p(missed, trials, 0.05) > 1e-6
+    bad = 0.0
+    for i, p in enumerate(choice.probabilities(rule.scores(counts))):
+        inside = counts[place] - counts[i] + rule.margin(i, Fraction(39, 40)) + rule.margin(i) <= short
+        bad += 0.0 if inside else float(p)
+    assert bad <= 0.025
+
+
+def test_the_bound_for_every_table_grows_with_the_limit_alone() -> None:
+    """In proportion to the limit, and by less than a half from 6 limits to 31; a stated limit has its noise alone."""
+    few, many = (CountsUnderLimits(limits=[2**i for i in range(n)], epsilon=1) for n in (6, 31))
+    assert few.short(3) < many.short(3) < 1.5 * few.short(3)
+    assert many.short(20) == pytest.approx(2**10 * many.short(10), rel=0.01)
+    alone = CountsUnderLimits(limits=[7], epsilon=1)
+    assert alone.short(0) == alone.margin(0, Fraction(39, 40)) + alone.margin(0)
+
+
 def test_a_limit_is_chosen_under_which_little_is_lost() -> None:
     """One value each: the smallest limit. A hundred values each: a large one."""
     rule, words = CountsUnderLimits(limits=[2**i for i in range(9)], epsilon=1), splitmix(3)

@@ -1,4 +1,4 @@
-"""Choices, numbers of values and clusters are explained as they are released, and for nothing."""
+"""Choices, bounds from below and clusters are explained as they are released, and for nothing."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ QUESTIONS: dict[str, Asked] = {
     "choose": lambda t: t.choose([10, 40, 70], score=lambda c: (_.age - c).abs() < 15),
     "count_distinct": lambda t: t.count_distinct("plan"),
     "count_distinct under a limit": lambda t: t.count_distinct("plan", max_values=2),
+    "truncated_total": lambda t: t.truncated_total("visits"),
+    "truncated_total by a race": lambda t: t.truncated_total(limit="race"),
+    "truncated_total under a limit": lambda t: t.truncated_total(limit=2),
     "kmeans": lambda t: t.kmeans(["age", "visits"], n_clusters=2),
     "lloyd": lambda t: t.kmeans(["age", "visits"], n_clusters=2, algorithm="lloyd", rounds=2),
 }
@@ -37,7 +40,7 @@ PRICES: dict[str, dict[str, Any]] = {"epsilon": {"epsilon": 0.5}, "rho": {"rho":
 def test_what_is_explained_is_what_is_charged(name: str, price: str) -> None:
     table = people()
     question = QUESTIONS[name](table)
-    if price == "rho" and name.startswith("count"):
+    if price == "rho" and name.startswith(("count", "truncated")):
         with pytest.raises(InvalidParameter, match="Expected an epsilon"):
             question.explain(**PRICES[price])
         with pytest.raises(InvalidParameter, match="Expected an epsilon"):

@@ -135,6 +135,7 @@ REFUSED: dict[str, tuple[Callable[[PrivateTable], Any], str]] = {
     "the most common": (lambda t: t.top("k", epsilon=1, keys=["a"]), "rows belong to one unit"),
     "a choice": (lambda t: t.choose([1, 2], score=lambda c: t.v == c, epsilon=1), "rows belong to one unit"),
     "distinct values": (lambda t: t.count_distinct("k", epsilon=1), "rows belong to one unit"),
+    "a truncated total": (lambda t: t.truncated_total("v", epsilon=1), "rows belong to one unit"),
     "units": (lambda t: t.nunique(), "a unit of columns"),
     "features": (lambda t: t.per_unit(n=_.count()), "a unit of columns"),
     "distinct": (lambda t: t.distinct(), "rows belong to one unit"),

@@ -96,6 +96,7 @@ ASKED: dict[str, tuple[Callable[[PrivateTable], Any], str]] = {
     "the most common": (lambda t: t.top("c", epsilon=1, keys=["p"]), "rows belong to one unit"),
     "a choice": (lambda t: t.choose([1, 2], score=lambda c: t.v == c, epsilon=1), "rows belong to one unit"),
     "distinct values": (lambda t: t.count_distinct("c", epsilon=1), "rows belong to one unit"),
+    "a truncated total": (lambda t: t.truncated_total(epsilon=1), "a unit of columns"),
     "distinct": (lambda t: t.distinct(), "rows belong to one unit"),
     "several rows": (lambda t: t.unnest(x=[_.v]), "rows belong to one unit"),
     "a union": (lambda t: t.union(t), "rows belong to one unit"),

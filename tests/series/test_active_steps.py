@@ -188,6 +188,7 @@ def test_rows_of_steps_answer_nothing_by_themselves() -> None:
         lambda: rows.top("ward", epsilon=1),
         lambda: rows.choose([1, 2], score=lambda c: rows.nights == c, epsilon=1),
         lambda: rows.count_distinct("ward", epsilon=1),
+        lambda: rows.truncated_total("nights", epsilon=1),
         lambda: rows.kmeans(["nights"], n_clusters=2, epsilon=1),
         lambda: rows.with_budget(dp.Budget(parent=table.budget, rho=0.1, name="mine")),
         lambda: rows.partition("ward", max_parts=1),

@@ -41,6 +41,8 @@ def applied() -> list[dict[str, Any]]:
         table.top("plan", k=2),
         table.choose([18, 40, 65], score=lambda c: table.age >= c, max_rows=1),
         table.count_distinct("age"),
+        table.truncated_total("visits"),
+        table.truncated_total(limit="race", most=8),
         table.kmeans(["age", "visits"], n_clusters=2, algorithm="lloyd", rounds=2),
         table.kmeans(["age"], n_clusters=2),
         table.hierarchy(["plan"], keys=PLACES).agg(n=lambda t: t.count()),

@@ -1,4 +1,4 @@
-"""Choices, numbers of values, clusters and hierarchies as jobs: moments from stated facts, and refusals beforehand."""
+"""Choices, bounds from below, clusters and hierarchies as jobs: moments from stated facts, and refusals beforehand."""
 
 from __future__ import annotations
 
@@ -36,9 +36,14 @@ ASKED: dict[str, Ask] = {
     "top": lambda t: t.top("plan", k=2),
     "choose": lambda t: t.choose([18, 65], score=lambda c: _.age >= c, max_rows=1),
     "count_distinct": lambda t: t.count_distinct("age"),
+    "truncated_total": lambda t: t.truncated_total("visits"),
+    "truncated_total by a race": lambda t: t.truncated_total(limit="race", most=8),
     "kmeans": lambda t: t.kmeans(["age", "visits"], n_clusters=2),
     "hierarchy": lambda t: t.hierarchy(["plan"], keys=PLACES).agg(n=_.count()),
 }
+
+
+TAKE_RHO = {"top", "choose", "kmeans", "hierarchy"}
 
 
 @pytest.fixture
@@ -121,6 +126,8 @@ def test_the_first_moment_follows_from_rounds_and_cells(service: Service, ada: P
     assert (seconds(lloyd(1)), seconds(lloyd(5))) == (2 * 7, 10 * 7)  # three totals a look, and two looks a round
     assert seconds(bundled().kmeans(["age"], n_clusters=2)) == 20 * 5
     assert seconds(ASKED["hierarchy"](bundled())) == 3
+    for most in (1, 1000):  # of each unit, and of all of them, under any number of limits
+        assert seconds(bundled().truncated_total("visits", limit="race", most=most)) == 5
 
 
 def kmeans(**more: Any) -> dict[str, Any]:
@@ -140,6 +147,10 @@ def hierarchy(**more: Any) -> dict[str, Any]:
 
 def counted(**more: Any) -> dict[str, Any]:
     return {"version": 1, "count_distinct": {"from": {"table": "people"}, "column": "age", **more}}
+
+
+def total(**more: Any) -> dict[str, Any]:
+    return {"version": 1, "truncated_total": {"from": {"table": "people"}, **more}}
 
 
 def top(**more: Any) -> dict[str, Any]:
@@ -172,6 +183,12 @@ HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
     "values of numbers with a point": (counted(column="visits"), "compared exactly"),
     "a limit beyond all": (counted(max_values=2**40), "a limit of at most"),
     "too many keys": (top(column="age", keys=[*range(MOST_KEYS + 1)]), "keys from a service"),
+    "a total of words": (total(value={"column": "plan"}), "amounts of 0 or more"),
+    "a total of totals": (total(value={"sum": [{"column": "age"}]}), "row|known"),
+    "a total of nobody": (total(value={"column": "person"}), "amounts of 0|unit|column"),
+    "a limit of words": (total(limit="exec"), "a whole number"),
+    "a limit beyond all totals": (total(limit=2**40), "a limit of at most"),
+    "limits beyond all totals": (total(most=2**40), "a limit of at most"),
     "more than there are": (top(k=4), "a whole k from 1 to 3"),
     "a key that is a number with a point": (top(keys=[0.5]), "a key that compares exactly"),
     "a price in the question": (top(epsilon=1), "a known field"),
@@ -199,7 +216,7 @@ def test_prices_that_it_does_not_take_are_refused(service: Service, ada: Princip
         ({"price": {"epsilon": "0.5", "delta": "0.1"}}, "no delta"),
         ({"price": {"rho": "0.5"}}, "an epsilon"),
     ):
-        if ("delta" in str(more) and name in {"top", "hierarchy"}) or ("rho" in str(more) and name != "count_distinct"):
+        if ("delta" in str(more) and name in {"top", "hierarchy"}) or ("rho" in str(more) and name in TAKE_RHO):
             assert service.explain(ada, {**ask(document(name)), **more})["charge"]
             continue
         with pytest.raises((InvalidQuery, InvalidParameter), match=match):

@@ -23,6 +23,7 @@ from discreet.mechanisms.knorm import KNorm
 from discreet.mechanisms.knorm_bodies import BoxBody, CrossBody, Polytope
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.noise_reduction import Refinement
+from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.selection_probabilities import Selector
 from discreet.mechanisms.sparse_vector import SparseVector
@@ -116,6 +117,14 @@ def _limited(mechanism: CountsUnderLimits, first: Any, second: Any) -> float:
         return math.inf
     share = float(np.max(np.abs(steps) / np.array(mechanism.limits))) / mechanism.units
     return share * (2 if not mechanism.both_ways and (steps > 0).any() and (steps < 0).any() else 1)
+
+
+def _raced(mechanism: RaceToTheTop, first: Any, second: Any) -> float:
+    """How much of its own part of epsilon each total costs, on average: by how far it moves, over its limit."""
+    steps = signed_differences(first, second)
+    if steps.size != len(mechanism.limits):
+        return math.inf
+    return float(np.mean(np.abs(steps) / np.array(mechanism.limits))) / mechanism.units
 
 
 def _groups(mechanism: Any, first: Any, second: Any) -> float:
@@ -219,6 +228,7 @@ DISTANCES: dict[type, tuple[str, Distance]] = {
     TopK: ("of the largest score", _selected),
     JointExponential: ("of the largest score", _selected),
     CountsUnderLimits: ("of the count that moves most, over its limit", _limited),
+    RaceToTheTop: ("of all totals, each over its limit, on average", _raced),
     SparseVector: ("of the largest answer", lambda m, x, y: largest(x, y) / float(m.sensitivity)),
     Threshold: ("in keys", _groups),
     KeySelection: ("in keys", _listed),

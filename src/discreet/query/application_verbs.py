@@ -11,7 +11,6 @@ from discreet.guesses.misfit_calls import worded
 if TYPE_CHECKING:  # what they return, for a type checker alone
     from discreet.choices.choose_candidate import Choice
     from discreet.clustering.table_kmeans import Clusters
-    from discreet.distinct_values.count_distinct import DistinctValues
     from discreet.hierarchies.hierarchy_question import HierarchyQuestion as HierarchyQuestion  # noqa: PLC0414 (a name)
     from discreet.hierarchies.hierarchy_question import PathGroups
     from discreet.logs.top_keys import Top
@@ -23,6 +22,7 @@ APPLICATIONS: Mapping[str, str] = {
     "top": "discreet.logs.top_keys",
     "choose": "discreet.choices.choose_candidate",
     "count_distinct": "discreet.distinct_values.count_distinct",
+    "truncated_total": "discreet.truncation.truncated_total",
     "hierarchy": "discreet.hierarchies.hierarchy_question",
     "series": "discreet.series.series_question",
     "refreshed": "discreet.curator.table_versions",
@@ -35,11 +35,11 @@ def application(name: str, *, priced: bool = True) -> Any:
     return getattr(import_module(APPLICATIONS[name]), name if priced else f"{name}_question")
 
 
-def _asked(name: str, of: tuple[Any, ...], options: Mapping[str, Any], price: Mapping[str, Any]) -> Any:
+def asked(name: str, of: tuple[Any, ...], options: Mapping[str, Any], price: Mapping[str, Any]) -> Any:
     """The answer at a price; the question, where nothing is said of one."""
     if (
         price["epsilon"] is None
-        and price["rho"] is None
+        and price.get("rho") is None
         and price["fresh"] is False
         and price.get("delta") in (None, 0)
     ):
@@ -104,7 +104,7 @@ class Applications:
         limits = {"max_groups": max_groups, "max_rows": max_rows}
         options = {"n_clusters": n_clusters, "algorithm": algorithm, "rounds": rounds, **limits}
         price = {"epsilon": epsilon, "rho": rho, "fresh": fresh}
-        found: Clusters | UnpricedQuestion[Clusters] = _asked("kmeans", (self, columns), options, price)
+        found: Clusters | UnpricedQuestion[Clusters] = asked("kmeans", (self, columns), options, price)
         return found
 
     @overload
@@ -162,7 +162,7 @@ class Applications:
         """
         options = {"k": k, "keys": keys, "order": order}
         price = {"epsilon": epsilon, "rho": rho, "delta": delta, "fresh": fresh}
-        found: Top | UnpricedQuestion[Top] = _asked("top", (self, column), options, price)
+        found: Top | UnpricedQuestion[Top] = asked("top", (self, column), options, price)
         return found
 
     @overload
@@ -223,51 +223,7 @@ class Applications:
         """
         options = {"score": score, "max_rows": max_rows}
         price = {"epsilon": epsilon, "rho": rho, "fresh": fresh}
-        found: Choice | UnpricedQuestion[Choice] = _asked("choose", (self, candidates), options, price)
-        return found
-
-    @overload
-    def count_distinct(
-        self, column: str, *, epsilon: None = None, max_values: int | str = "auto"
-    ) -> UnpricedQuestion[DistinctValues]: ...
-
-    @overload
-    def count_distinct(
-        self, column: str, *, epsilon: object, max_values: int | str = "auto", fresh: bool = False
-    ) -> DistinctValues: ...
-
-    @worded(".count_distinct('city', epsilon=0.5)")
-    def count_distinct(
-        self, column: str, *, epsilon: object = None, max_values: int | str = "auto", fresh: bool = False
-    ) -> DistinctValues | UnpricedQuestion[DistinctValues]:
-        """How many different values of a column occur, where nobody listed them: a lower bound, for one charge.
-
-        A unit may have any number of values. Of those that it alone has, no private answer can count many, so each unit
-        counts a few: for each limit 1, 2, 4 and so on, the number of values is found that can be counted if each is
-        counted by one unit that has it, and none counts more. Half of epsilon chooses the limit, and the other half is
-        for the noise of its count. The answer has ``value``, that noisy count; ``at_least(confidence=0.95)``, than
-        which there are no fewer values, with that confidence; ``limit`` and ``receipt``. NULL is no value. Where the
-        values are public, ``.agg(n=_.city.nunique())`` counts those that occur. Without a price it is the question,
-        with ``.explain(...)``, ``.document()`` and ``.release(epsilon=0.5)``.
-
-        Args:
-            column: of whole numbers, truth values, text, dates or timestamps.
-            epsilon: what it costs.
-            max_values: how many values one unit may count, at all of epsilon, where you know it; "auto" chooses.
-            fresh: whether to draw anew and pay anew where the same was asked before.
-
-        >>> from discreet.testing import people
-        >>> found = people().count_distinct("plan", epsilon=5)
-        >>> found.at_least() <= found.value, found.receipt.charge
-        (True, Guarantee(epsilon=5))
-        """
-        options: dict[str, Any] = {"max_values": max_values}
-        if epsilon is None and fresh is False:
-            question: UnpricedQuestion[DistinctValues] = application("count_distinct", priced=False)(
-                self, column, **options
-            )
-            return question
-        found: DistinctValues = application("count_distinct")(self, column, epsilon=epsilon, fresh=fresh, **options)
+        found: Choice | UnpricedQuestion[Choice] = asked("choose", (self, candidates), options, price)
         return found
 
     @worded(".hierarchy(['state', 'county'], keys=dp.public_keys(...))")

@@ -138,6 +138,9 @@ def _applications(limits: Mapping[str, Schema], stated: Mapping[str, Schema]) ->
         "top": _fields({"from": TABLE, "column": TEXT, "k": WHOLE}, {"keys": keys, "order": {"const": False}}),
         "choose": _fields({"from": TABLE, "candidates": _list(scored, 2)}, {"max_rows": limits["max_rows"]}),
         "count_distinct": _fields({"from": TABLE, "column": TEXT}, {"max_values": WHOLE}),
+        "truncated_total": _fields(
+            {"from": TABLE}, {"value": EXPRESSION, "limit": {"anyOf": [WHOLE, {"const": "race"}]}, "most": WHOLE}
+        ),
         "kmeans": _fields(kmeans, {"rounds": WHOLE, **stated}),
         "hierarchy": _fields(levels, {"cells": _pairs({"anyOf": [{"type": "null"}, keys]}), **limits}),
     }

@@ -30,6 +30,8 @@ class ErrorOf(Enum):
     """Of a choice: by how much its score may fall short of the best."""
     TOO_LARGE = "{:.4g} too large"
     """Of a count from below: by how much it may be above the true one."""
+    TOO_SMALL = "{:.4g} too small"
+    """Of a bound from below: by how much it may be below what it bounds."""
     ROWS = "whatever the rows make it"
     """Nothing is known of it beforehand."""
 

@@ -84,6 +84,20 @@ def _choose(reader: Reader, part: DocumentPart) -> Any:
     return table.choose([_candidate(one) for one, _ in pairs], **options)
 
 
+def _truncated_total(reader: Reader, part: DocumentPart) -> Any:
+    fields = part.having_fields(("from",), ("value", "limit", "most"))
+    table, more = reader.table(fields["from"]), dict[str, Any]()
+    if "value" in fields:
+        reader.count(1, fields["value"])
+        more["value"] = row_wise(fields["value"], table)
+    if "limit" in fields:
+        own = fields["limit"]
+        more["limit"] = own.value if own.value == "race" else own.number(least=1)
+    if "most" in fields:
+        more["most"] = fields["most"].number(least=1)
+    return table.truncated_total(**more)
+
+
 def _candidate(part: DocumentPart) -> Any:
     """A candidate: any constant."""
     if isinstance(part.value, dict) and "real" in part.value:
@@ -121,6 +135,7 @@ APPLIED: dict[str, Callable[[Reader, DocumentPart], Any]] = {
     "top": _top,
     "choose": _choose,
     "count_distinct": _count_distinct,
+    "truncated_total": _truncated_total,
     "kmeans": _kmeans,
     "hierarchy": _hierarchy,
 }

@@ -24,6 +24,7 @@ from discreet.query.columns import ColumnVerbs
 from discreet.query.grouping_sets import GroupingSets, sets_of, ways_of
 from discreet.query.joins import Joins
 from discreet.query.key_features import KeyFeatures
+from discreet.query.lower_bound_verbs import LowerBounds
 from discreet.query.partition import Partitions
 from discreet.query.private_groups import PrivateGroups, check_named
 from discreet.query.public_keys import PublicKeys
@@ -43,7 +44,16 @@ ENDS = ("", "_low", "_high")
 
 
 class PrivateTable(
-    RowExpansion, ColumnVerbs, RowFilters, KeyFeatures, BoundedSamples, SetVerbs, Joins, Partitions, Applications
+    RowExpansion,
+    ColumnVerbs,
+    RowFilters,
+    KeyFeatures,
+    BoundedSamples,
+    SetVerbs,
+    Joins,
+    Partitions,
+    Applications,
+    LowerBounds,
 ):
     """A table about people that answers aggregate questions only; made by ``dp.protect``.
 

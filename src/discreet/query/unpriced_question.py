@@ -1,4 +1,4 @@
-"""What `.top`, `.choose`, `.count_distinct` and `.kmeans` give without a price: a question, to explain or for later."""
+"""What `.top`, `.choose`, `.kmeans` and the like give without a price: a question, to explain or for later."""
 
 from __future__ import annotations
 

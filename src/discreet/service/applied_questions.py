@@ -1,4 +1,4 @@
-"""Choices, numbers of values, clusters and hierarchies: what a service asks of them, and how it sends their answers."""
+"""Choices, bounds from below, clusters and hierarchies: what a service asks of them, and how it sends their answers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from discreet.hierarchies.measured_levels import HierarchyRelease
 from discreet.inference.interval_propagation import HIGH, LOW
 from discreet.logs.top_keys import Top
 from discreet.query.unpriced_question import UnpricedQuestion
+from discreet.truncation.total_reading import TruncatedTotal
 
 MOST_CENTERS, MOST_ROUNDS, MOST_ROWS, MOST_KEYS = 24, 20, 100_000, 1000
 """Of numbers in all centers, of rounds, of rows of all levels, and of keys that are sent along: it takes a second to
@@ -67,6 +68,8 @@ def applied_size(question: Any) -> AppliedSize | None:
         asked = _parts(question)
         most = looks(asked["algorithm"], asked.get("rounds", 1))
         return AppliedSize(looks=most, totals=1 + len(asked["columns"]), cells=asked["n_clusters"])
+    if isinstance(question, UnpricedQuestion) and _verb(question) == "truncated_total":
+        return AppliedSize(totals=2, cells=1)  # of each unit, and of all; more limits take no more looks
     return None
 
 
@@ -137,7 +140,7 @@ def applied_answer(answer: Any) -> AppliedAnswer | None:
     """Such an answer as one table; none, where it is another one."""
     if isinstance(answer, HierarchyRelease):
         return _levels(answer)
-    if isinstance(answer, DistinctValues):
+    if isinstance(answer, DistinctValues | TruncatedTotal):
         return AppliedAnswer(
             receipt=answer.receipt, groups=("limit",), columns=("value",), intervals_at=answer.to_pyarrow
         )

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.noise_pictures import noise_error_figure as noise_error_figure
     from discreet.mechanisms.noise_pictures import noise_figure as noise_figure
     from discreet.mechanisms.noise_pictures import noise_table as noise_table
+    from discreet.mechanisms.race_to_the_top import RaceToTheTop as RaceToTheTop
     from discreet.mechanisms.sample_sizes import Sizes as Sizes
     from discreet.mechanisms.sample_sizes import sample_size as sample_size
     from discreet.noise import laplace_sum as laplace_sum
@@ -95,6 +96,7 @@ _HOMES = {
     "LocalHashing": "discreet.local.local_hashing",
     "Loss": "discreet.accounting.loss",
     "Neighbors": "discreet.privacy.definitions",
+    "RaceToTheTop": "discreet.mechanisms.race_to_the_top",
     "Sizes": "discreet.mechanisms.sample_sizes",
     "Spending": "discreet.ledger.allowance",
     "TopK": "discreet.selection.top_k",

@@ -1,0 +1,160 @@
+"""What the curator needs for a truncated total, and what it answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import ibis.expr.types as ir
+import pyarrow as pa
+
+from discreet.answers.receipt import Receipt
+from discreet.errors import InvalidParameter, NoTruth, expected, printable
+from discreet.exact.amounts import at_least_one, decimal_text
+from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.mechanisms.race_to_the_top import RaceToTheTop
+from discreet.noise.entropy import RandomWords
+from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.events import Event
+
+FULL = 2**61
+"""The largest total, in parts, to which noise is added."""
+FARTHEST = 2**63 - 1
+"""Noisy whole numbers stand at 64 bits in a table."""
+LIMIT, NOISY = "limit", "total"
+SHORT = "bound short by at most, if no unit has more"
+CONFIDENCE = 0.95
+
+Mechanism = CountsUnderLimits | RaceToTheTop
+
+
+@dataclass(frozen=True, eq=False)
+class TruncatedTotal(NoTruth):
+    """A noisy total under the limit that was chosen, and a bound below which the true one is not likely to be."""
+
+    _ask: ClassVar[str] = "ask for .at_least() or .value."
+
+    value: int | float
+    """The noisy total of what units have up to `limit`; of a race, its bound of 95 %."""
+    limit: int
+    """How much of one unit counts at most; chosen with noise, or stated."""
+    receipt: Receipt
+    _reading: TotalReading
+    _noisy: tuple[int, ...]
+
+    def at_least(self, confidence: object = CONFIDENCE) -> int | float:
+        """No more than the total of all units, with this confidence; there is no bound from above.
+
+        It costs nothing: the same noisy numbers with other margins.
+
+        Raises:
+            InvalidParameter: the confidence is not between 0 and 1.
+        """
+        rule = self._reading.mechanism
+        if isinstance(rule, RaceToTheTop):
+            bound = rule.best(self._noisy, confidence).at_least
+        else:
+            bound = self._noisy[0] - rule.margin(self._reading.limits.index(self.limit), confidence)
+        return max(0, self._reading.amount(bound))
+
+    def short(self, largest: object, confidence: object = CONFIDENCE) -> int | float:
+        """By how much `at_least` is short of the total, at most, with this confidence, if no unit has more than this.
+
+        Raises:
+            InvalidParameter: no limit that was tried is so large.
+        """
+        most = at_least_one("largest", largest)
+        place = next((i for i, limit in enumerate(self._reading.limits) if limit >= most), None)
+        if place is None:
+            cure = "ask with most=..., no less than what any unit has."
+            raise InvalidParameter(expected(f"at most {self._reading.limits[-1]:,}", "largest", most, cure))
+        return self._reading.amount(self._reading.mechanism.short(place, confidence))
+
+    def to_pyarrow(self, confidence: object = CONFIDENCE) -> pa.Table:
+        """One row: the limit, the noisy total, and the ends of its interval, which has no upper one."""
+        row = {LIMIT: self.limit, "value": self.value, "value_low": self.at_least(confidence), "value_high": math.inf}
+        if self._reading.parts == 1:
+            row |= {name: max(-FARTHEST, min(int(row[name]), FARTHEST)) for name in ("value", "value_low")}
+        return pa.Table.from_pylist([row], self._reading.shape)
+
+    def __repr__(self) -> str:
+        return printable(f"<at least {self.at_least():,} (95 %): {self._reading.what}>")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TotalReading:
+    """What the curator needs for a truncated total."""
+
+    of: str
+    """The amount, as people read it; empty for rows."""
+    limits: tuple[int, ...]
+    expression: ir.Table
+    """The totals under all limits in one row: one look at the rows."""
+    finer: int
+    """How many parts of those totals are one of the mechanism's."""
+    parts: int
+    """Of one, in which the mechanism counts."""
+    mechanism: Mechanism
+    neighbors: Neighbors
+    charged_event: Event | None = None
+
+    @property
+    def what(self) -> str:
+        """The question in one line."""
+        return f"the total of {self.of} of all units" if self.of else "the number of rows of all units"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What it costs."""
+        return Guarantee(epsilon=self.mechanism.epsilon)
+
+    @property
+    def shape(self) -> pa.Schema:
+        """The names and types of the answer as a table."""
+        kind = pa.int64() if self.parts == 1 else pa.float64()
+        return pa.schema({LIMIT: pa.int64(), "value": kind, "value_low": kind, "value_high": pa.float64()})
+
+    def amount(self, steps: int) -> int | float:
+        """A number of the mechanism's in the units of the amount."""
+        return steps if self.parts == 1 else steps / self.parts
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """All that determines the mechanism, ready for JSON."""
+        rule = self.mechanism
+        facts: dict[str, Any] = {
+            "guarantee": f"{self.guarantee.promise} for {self.neighbors.value} neighbors",
+            "charge": self.guarantee.amounts,
+            "mechanism": "discrete Laplace noise in totals of what each unit has up to a limit",
+            "limits": list(self.limits),
+            "sensitivity": "the limit" if self.parts == 1 else f"the limit, in parts of 1/{self.parts:,}",
+            "epsilon of a total": decimal_text(rule.counting(0).epsilon),
+        }
+        if isinstance(rule, RaceToTheTop):
+            facts["limit chosen by"] = "race to the top: the largest noisy total less its margin"
+        elif rule.choice is not None:
+            facts["limit chosen by"] = "permute-and-flip of penalized totals"
+            facts["penalty"] = decimal_text(rule.penalty)
+        places = range(len(self.limits))
+        margins = {str(self.limits[i]): self.amount(rule.margin(i, CONFIDENCE)) for i in places}
+        short = {str(self.limits[i]): self.amount(rule.short(i, CONFIDENCE)) for i in places}
+        shown = {"too large by at most": margins, SHORT: short}
+        return facts | shown | {"confidence": CONFIDENCE}
+
+    def add_noise(self, found: pa.Table, words: RandomWords) -> pa.Table:
+        """The chosen limit and its noisy total; of a race, all noisy totals."""
+        exact = self.steps_of(found)
+        if isinstance(self.mechanism, RaceToTheTop):
+            noisy, limits = list(self.mechanism.release(exact, words=words)), list(self.limits)
+        else:
+            chosen = self.mechanism.release(exact, words=words)
+            noisy, limits = [chosen.noisy], [self.limits[chosen.place]]
+        texts = [str(one) for one in noisy]
+        return pa.table({LIMIT: pa.array(limits, pa.int64()), NOISY: pa.array(texts, pa.string())})
+
+    def steps_of(self, found: pa.Table) -> list[int]:
+        """The exact total under each limit, in whole parts."""
+        exact = [int(found[f"{NOISY}_{i}"][0].as_py() or 0) for i in range(len(self.limits))]
+        return [min(one // self.finer, FULL) for one in exact]

@@ -1,0 +1,242 @@
+"""How many rows there are, or how much they add up to, where nobody stated how much one unit may have: a lower bound.
+
+Claim
+    `truncated_total` is epsilon-differentially private for the declared neighbors, whatever rows a unit has. With its
+    confidence, ``at_least(confidence)`` is no more than the total of all units; and where no unit has more than one of
+    the limits, it is short of that total by ``short(limit, confidence)`` at most, with that confidence.
+Requires
+    Amounts of 0 or more, with bounds; a table behind the barrier of `language.barrier`, whose rows belong to one unit
+    each.
+Relies on
+    `query.unit_features`: one row for each unit, which has its total. Integer sums of 128 bits.
+    `mechanisms.counts_under_limits`, `mechanisms.race_to_the_top`.
+Proof
+    *Movement.* D_l is the sum over all units of min(x, l), x being the unit's own total as an integer: of whole
+    amounts itself, of real ones in fine parts of one, of which l is a whole number, too. It lies between 0 and l,
+    whatever arithmetic made it. So adding a unit raises D_l by 0 to l, and replacing one moves it by at most l either
+    way. Totals of real amounts are then rounded down to ``PARTS`` to one: the floor of y + d is above that of y by 0 to
+    m where d is between 0 and m, m being l in these parts. Totals beyond 2**61 of them stand at that: which moves none
+    further.
+    *Bound.* min(x, l) <= x, and what floors take is taken from above. Both mechanisms are given the D_l, and promise no
+    more than the largest of them.
+    *Near the best.* Where no x is above l_k, all D_i from there on are the total, which is what the mechanisms require.
+    *Limits.* They are public: one that was stated; or powers of two (of four, in a race) up to `most`.
+Rounding
+    Of a real amount, to the nearest of 2**40 steps of its range, and of a unit's total, to the nearest of 2**12 parts
+    of one or more: up or down, and by far less than noise. Whole numbers: none.
+Source
+    Dong, Fang, Yi, Tao, Machanavajjhala, "R2T" (SIGMOD 2022): truncated totals, and a race of them. Raskhodnikova and
+    Smith (2015), Knop and Steinke (NeurIPS 2023): a limit chosen by penalized totals, in place of a race.
+Mutant
+    rows-of-units-loose: a unit counts up to one more than the limit; killed by test_a_unit_counts_up_to_each_limit.
+    parts-for-wholes: the noise is for whole amounts where parts are counted; killed by test_what_the_noise_is_for.
+    negative-amounts: amounts below 0 are taken; killed by test_refusals_cost_nothing.
+    replaced-totals-as-added: where units are replaced, totals are taken to move one way; killed by
+    test_what_the_noise_is_for.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+from typing import Any, NamedTuple
+
+import ibis.expr.types as ir
+
+from discreet.answers.receipt import Receipt
+from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
+from discreet.exact.amounts import at_least_one
+from discreet.exact.given_values import flag
+from discreet.language.checked_expressions import Kind
+from discreet.language.exact_arithmetic import TOTAL, clipped, int64_constant
+from discreet.ledger.ledger import stated_guarantee
+from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.mechanisms.race_to_the_top import RaceToTheTop
+from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.query.explanation import Explanation
+from discreet.query.expression_documents import written
+from discreet.query.question_documents import document_of
+from discreet.query.recorded_verbs import RecordedApplication
+from discreet.query.source import ReleaseCall
+from discreet.query.table import PrivateTable
+from discreet.query.table_view import TableView, view_of
+from discreet.query.unpriced_question import UnpricedQuestion
+from discreet.truncation.explain_total import total_account
+from discreet.truncation.total_reading import CONFIDENCE, LIMIT, NOISY, Mechanism, TotalReading, TruncatedTotal
+
+MOST = 2**20
+"""The largest limit that is tried, where nothing else is known."""
+LARGEST = 2**39
+"""Of a limit: whole numbers up to here are exact on the lattice."""
+PARTS = 2**10
+"""Of one, in which totals of real amounts are counted."""
+FINE = 52
+"""A unit's total has no more than so many bits in finer parts of one: doubles are exact there."""
+BASE = 4
+"""By which the limits of a race grow: its noise grows with their number, and bounds are best near e."""
+AUTO, RACE = "auto", "race"
+
+
+def truncated_total(
+    table: PrivateTable,
+    value: Any = None,
+    *,
+    epsilon: object,
+    limit: int | str = AUTO,
+    most: int | None = None,
+    fresh: bool = False,
+) -> TruncatedTotal:
+    """The number of rows, or a total, for one charge; see `PrivateTable.truncated_total`.
+
+    Raises:
+        InvalidQuery, InvalidParameter: there is no such amount, it may be below 0, or it has no bounds; nothing is read
+            or spent.
+        BudgetExceeded: nothing has been read or spent.
+    """
+    flag("fresh", fresh)
+    price, ask = stated_guarantee(epsilon), AskedTotal(table, _bound(table, value), limit, most)
+    reading, source = ask.priced(price)
+    call = ReleaseCall(
+        document=partial(document_of, ask.recorded),
+        price={"epsilon": epsilon},
+        account=partial(ask.account, price, CONFIDENCE),
+    )
+    shown, receipt = source.read(reading, fresh=fresh, call=call)
+    noisy = tuple(int(one) for one in shown[NOISY].to_pylist())
+    limits = shown[LIMIT].to_pylist()
+    if isinstance(reading.mechanism, RaceToTheTop):
+        place, bound = reading.mechanism.best(noisy, CONFIDENCE)
+        return TruncatedTotal(reading.amount(bound), limits[place], Receipt(receipt), reading, noisy)
+    return TruncatedTotal(reading.amount(noisy[0]), limits[0], Receipt(receipt), reading, noisy)
+
+
+def truncated_total_question(
+    table: PrivateTable, value: Any = None, *, limit: int | str = AUTO, most: int | None = None
+) -> UnpricedQuestion[TruncatedTotal]:
+    """The same question without a price; it is checked, and nothing is read."""
+    ask = AskedTotal(table, _bound(table, value), limit, most)
+    reading, _ = ask.priced(stated_guarantee(1))
+    answer = partial(truncated_total, table, ask.value, limit=limit, most=most)
+    return UnpricedQuestion(ask.recorded, reading.what, answer, ask.account, lambda: reading.shape, _takes_rho=False)
+
+
+class AskedTotal(NamedTuple):
+    """What is asked, without a price."""
+
+    table: PrivateTable
+    value: ir.Value | None
+    limit: int | str
+    most: int | None
+
+    def priced(self, price: Guarantee, limit: int | str | None = None) -> tuple[TotalReading, Any]:
+        """The priced reading and its source, of this limit or of another one."""
+        asked = self.limit if limit is None else limit
+        return priced_total(self.table, self.value, price=price, limit=asked, most=self.most)
+
+    @property
+    def recorded(self) -> RecordedApplication:
+        """What is asked, as a document has it: the parts that were stated."""
+
+        def stated() -> dict[str, Any]:
+            found: dict[str, Any] = {} if self.value is None else {"value": written(self.value.op())}
+            if self.limit != AUTO:
+                found["limit"] = self.limit if isinstance(self.limit, str) else int(self.limit)
+            return found if self.most is None else {**found, "most": int(self.most)}
+
+        return RecordedApplication(self.table, "truncated_total", stated)
+
+    def account(self, price: Guarantee, confidence: float) -> Explanation:
+        """What a release at a price would be, and beside it the other way to find a limit."""
+        reading, source = self.priced(price)
+        ways = (AUTO, RACE) if isinstance(self.limit, str) else ()
+        others = {one: self.priced(price, one)[0] for one in ways if one != self.limit}
+        return total_account(reading, others, source.declaration, confidence)
+
+
+def priced_total(
+    table: PrivateTable, value: Any = None, *, price: Guarantee, limit: int | str = AUTO, most: int | None = None
+) -> tuple[TotalReading, Any]:
+    """The priced reading, and the source that it is made of; reads and spends nothing."""
+    own, of, high = _unit_totals(table, value)
+    limits = _limits(limit, most, None if high is None else math.ceil(high))
+    whole = view_of(own).columns[own.columns[-1]].kind is Kind.INTEGER
+    parts, fine = (1, 1) if whole else (PARTS, 2 ** min(30, FINE - limits[-1].bit_length()))
+    view = view_of(own if whole else _in_parts(own, limits[-1], fine))
+    neighbors = view.source.declaration.neighbors
+    mechanism = _mechanism(limits, parts, price, neighbors, race=limit == RACE)
+    reading = TotalReading(
+        of=of, limits=limits, parts=parts, finer=fine // parts, mechanism=mechanism, neighbors=neighbors,
+        expression=_truncated(view, [one * fine for one in limits]),
+    )  # fmt: skip
+    return reading, view.source
+
+
+def _in_parts(own: PrivateTable, most: int, fine: int) -> PrivateTable:
+    """The same with the totals in whole parts of one, rounded to the nearest."""
+    name = own.columns[-1]
+    return own.mutate(**{f"{name}_": lambda t: (t[name].clip(0, most) * fine + 0.5).floor()})
+
+
+def _truncated(view: TableView, limits: list[int]) -> ir.Table:
+    """The sum over all units of the smaller of their totals, whole numbers, and each limit."""
+    rows = view.relation.select(**{NOISY: [*view.columns.values()][-1].expr})
+    ends = [clipped(rows[NOISY], int64_constant(0), int64_constant(most)) for most in limits]
+    return rows.aggregate([end.sum().cast(TOTAL).name(f"{NOISY}_{i}") for i, end in enumerate(ends)])
+
+
+def _mechanism(limits: tuple[int, ...], parts: int, price: Guarantee, neighbors: Neighbors, *, race: bool) -> Mechanism:
+    steps = [one * parts for one in limits]
+    if race:
+        return RaceToTheTop(limits=steps, epsilon=price.epsilon)
+    return CountsUnderLimits(limits=steps, epsilon=price.epsilon, both_ways=neighbors is not Neighbors.ADD_REMOVE)
+
+
+def _bound(table: PrivateTable, value: Any) -> ir.Value | None:
+    """The amount as an expression of a row; a name is that of a column; none, where rows are counted."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return table[table._name(value)]  # noqa: SLF001 (a verb of this table, in another room)
+    return table._bound(value)  # noqa: SLF001 (as above)
+
+
+def _unit_totals(table: PrivateTable, value: Any) -> tuple[PrivateTable, str, Fraction | None]:
+    """One row for each unit, with its total last; the amount in words; and the most that a unit can have, if known."""
+    rows = table._rows_of_a_unit()  # noqa: SLF001 (a verb of this table, in another room)
+    name = "total".ljust(max(map(len, (*table.columns, *table.declaration.unit))) + 1, "_")  # longer than any other
+    if value is None:
+        own = table.per_unit(**{name: lambda t: t.count()})
+        return own, "", None if rows is None else Fraction(rows)
+    made = table.mutate(**{name: _bound(table, value)})
+    amount = view_of(made).columns[name]
+    of, interval = printable(amount.text), amount.interval
+    if amount.kind is Kind.BOOLEAN:
+        return made.per_unit(**{f"{name}_": lambda t: t[name].sum()}), of, None if rows is None else Fraction(rows)
+    if interval is None or amount.unbounded or interval.low < 0:
+        got = amount.kind.said if interval is None else f"{of}, {'no bounds' if amount.unbounded else 'below 0'}"
+        cure = "write .clip(0, high), with a high that nothing useful is above: it costs next to nothing here."
+        raise InvalidQuery(expected("amounts of 0 or more, with bounds", "value", got, cure))
+    return made.per_unit(**{f"{name}_": lambda t: t[name].sum()}), of, None if rows is None else rows * interval.high
+
+
+def _limits(stated: int | str, most: int | None, known: int | None) -> tuple[int, ...]:
+    """The limits among which one is chosen, up to what a unit can have; or the stated one."""
+    cure = 'write how much of one unit may count, limit=100; or limit="auto", or limit="race".'
+    if not isinstance(stated, str):
+        if most is not None:
+            raise InvalidParameter(expected("no most beside a stated limit", "most", most, "leave one of them out."))
+        return (_allowed("limit", stated, cure),)
+    if stated not in (AUTO, RACE):
+        raise InvalidParameter(expected("a limit", "limit", stated, cure))
+    top = MOST if most is None else _allowed("most", most, "write the largest limit that is worth trying.")
+    top = top if known is None else max(1, min(top, known))
+    step = BASE.bit_length() - 1 if stated == RACE else 1
+    return (*(2**i for i in range(0, top.bit_length(), step) if 2**i < top), top)
+
+
+def _allowed(name: str, limit: object, cure: str) -> int:
+    found = at_least_one(name, limit, cure)
+    if found > LARGEST:
+        raise InvalidParameter(expected(f"a limit of at most {LARGEST:,}", name, limit, cure))
+    return found
