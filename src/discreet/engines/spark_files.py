@@ -59,7 +59,9 @@ class Footers:
     def far(self, session: Any, relation: Any) -> frozenset[str]:
         """The columns in milliseconds of any of a relation's files; reads the footers of those that are new."""
         java = session._jvm  # noqa: SLF001 (Python's side has no name for it)
-        paths = [str(one) for one in relation.location().inputFiles()]
+        # All names in one call: each element of an array of Java's is a call of its own. Names are written as in URIs.
+        named = java.scala.Predef.genericWrapArray(relation.location().inputFiles()).mkString("\n")
+        paths = str(named).split("\n") if named else []
         new = [one for one in paths if one not in self._seen]
         conf = session._jsparkSession.sessionState().newHadoopConf() if new else None  # noqa: SLF001 (as above)
         for path in new:

@@ -14,6 +14,7 @@ from ibis import _
 from pyarrow import orc
 
 import discreet as dp
+from discreet.engines.spark_files import Footers
 
 pytestmark = pytest.mark.engine("spark")
 Backends = Callable[[str], Any]
@@ -181,3 +182,20 @@ def test_bytes_that_are_no_text_are_null(session: Any) -> None:
     for how, counted in ((dp.UNKNOWN, _.count()), (dp.UNKNOWN_BY_COUNT, _.name.nunique())):
         shown = named.group_by("plan", keys=how).agg(n=counted).release(epsilon=100, delta=1e-3)
         assert shown.to_pyarrow()["plan"].to_pylist() == ["é"]
+
+
+def test_names_of_files_are_asked_for_together(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call for each of them took as long as a look, for a table of thousands of files."""
+    place = tmp_path / "many\nfiles"
+    session.range(40).selectExpr("id AS person", "1.0D AS v").repartition(20).write.parquet(str(place))
+    relation = session.read.parquet(str(place))._jdf.queryExecution().analyzed().collectLeaves().apply(0).relation()
+    footers, client = Footers(), session.sparkContext._gateway._gateway_client
+    footers.far(session, relation)
+    sent: list[str] = []
+    plain = client.send_command
+    monkeypatch.setattr(
+        client, "send_command", lambda text, *more, **named: (sent.append(text), plain(text, *more, **named))[1]
+    )
+    assert footers.far(session, relation) == frozenset()
+    assert len(footers._seen) == 20
+    assert len(sent) < 40
