@@ -4,9 +4,10 @@ At the rho of noise of variance 1 on a count (1/2): the root of the mean squared
 the bound that no Gaussian mechanism is below, and what it would be without a strategy (`apart`): each table measured
 for itself at an even part of rho, as Tumult Analytics and SmartNoise SQL do, each cell of an ordered attribute measured
 and added up. Ranges of groups are asked of a table and released: their error is that of the noise in the answer, over
-all groups, and the ratio that of the plan. Then the largest variance of a cell. At a pure epsilon, also OpenDP's tree (`tree`): all levels with noise
-of one scale, made consistent, at the branching that is best for the queries. Figures of others follow exactly from what
-they measure; of mixtures, those published of ResidualPlanner+ and HDMM are in docs/theory/least_error.md.
+all groups, and the ratio that of the plan. Then the largest variance of a cell. At a pure epsilon, also OpenDP's tree
+(`tree`): all levels with noise of one scale, made consistent, at the branching that is best for the queries. Figures of
+others follow exactly from what they measure; of mixtures, those published of ResidualPlanner+ and HDMM are in
+docs/theory/least_error.md.
 """
 
 from __future__ import annotations

@@ -18,8 +18,6 @@ MOST_ASKED = 128
 """Sets whose shares are looked for by descent."""
 RANGES, PREFIXES = "ranges", "prefixes"
 """What may be asked of ordered cells: all sums of neighboring ones, or those from the first one on."""
-MOST_LAPLACE_RANGES = 256
-"""Cells for whose ranges a matrix is looked for at a pure epsilon: three seconds of a processor."""
 
 
 def ordered_queries(ranges: str, cells: int) -> OrderedQueries:
@@ -50,13 +48,10 @@ def strategies_for(
 
 
 def _for_ranges(sizes: tuple[int, ...], ranges: str, *, gaussian: bool) -> Iterator[CellStrategy]:
-    """The matrix that is best for them, where it is found quickly, and bins by themselves: where a unit counts in many
-    bins, these have less noise.
-    """
+    """The matrix that is best for them, and bins by themselves: where a unit counts in many, these have less noise."""
     *groups, bins = sizes
-    found = [MatrixStrategy.for_cells(bins)]
-    if gaussian or bins <= MOST_LAPLACE_RANGES:
-        found = [MatrixStrategy.for_sums(ordered_queries(ranges, bins), gaussian=gaussian), *found]
+    best = MatrixStrategy.for_sums(ordered_queries(ranges, bins), gaussian=gaussian)
+    found = (best, MatrixStrategy.for_cells(bins))
     yield from (GroupedMatrix(groups, one) if groups else one for one in found)
 
 

@@ -38,13 +38,15 @@ from numpy.typing import NDArray
 
 from discreet.exact.cached_property import cached_property
 from discreet.workloads.cell_tables import LARGEST, Cells, CellTable, MeasuredPart, Reals, over
-from discreet.workloads.laplace_strategies import laplace_strategy
+from discreet.workloads.laplace_strategies import coarse_to_fine, laplace_strategy
 from discreet.workloads.ordered import OrderedQueries
 
 MOST_CELLS = 512
 MOST_LAPLACE_CELLS = 128
 MOST_ENTRIES = 2**24
 STARTS = 3
+MOST_STARTED = 256
+"""Cells whose sums for Laplace noise are looked for from several starts: three seconds of a processor."""
 KEPT = 16
 UNIT = Fraction(1, 2)
 """The rho of noise of variance 1 on a count."""
@@ -76,7 +78,8 @@ def _strategy(squares: bytes, cells: int, number: int) -> tuple[Integers, float]
 @lru_cache(maxsize=KEPT)
 def _laplace(squares: bytes, cells: int, number: int) -> Integers:
     queries = OrderedQueries(cells, number, np.frombuffer(squares).reshape(cells, cells))
-    return laplace_strategy(queries, starts=STARTS).matrix
+    find = laplace_strategy if cells <= MOST_STARTED else coarse_to_fine
+    return find(queries, starts=STARTS).matrix
 
 
 def rows_of(sizes: Sequence[int], table: CellTable) -> Reals:
