@@ -84,7 +84,7 @@ def adassp(x: Reals, y: Reals, epsilon: float, delta: float, random: np.random.G
     known = max(0.0, eigen + sigma * random.standard_normal() - sigma * math.sqrt(2 * math.log(6 / delta)))
     ridge = max(0.0, math.sqrt(d * math.log(2 * d * d / rare)) * sigma - known)
     noisy = square + sigma * symmetric(d, random) + ridge * np.eye(d)
-    return np.linalg.solve(noisy, x.T @ y + sigma * random.standard_normal(d))
+    return np.asarray(np.linalg.solve(noisy, x.T @ y + sigma * random.standard_normal(d)), dtype=np.float64)
 
 
 def one_gaussian(x: Reals, y: Reals, epsilon: float, delta: float, random: np.random.Generator) -> Reals:

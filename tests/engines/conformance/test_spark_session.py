@@ -193,9 +193,12 @@ def test_names_of_files_are_asked_for_together(session: Any, tmp_path: Path, mon
     footers.far(session, relation)
     sent: list[str] = []
     plain = client.send_command
-    monkeypatch.setattr(
-        client, "send_command", lambda text, *more, **named: (sent.append(text), plain(text, *more, **named))[1]
-    )
+
+    def noted(text: str, *more: Any, **named: Any) -> Any:
+        sent.append(text)
+        return plain(text, *more, **named)
+
+    monkeypatch.setattr(client, "send_command", noted)
     assert footers.far(session, relation) == frozenset()
     assert len(footers._seen) == 20
     assert len(sent) < 40
