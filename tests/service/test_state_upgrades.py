@@ -38,6 +38,6 @@ def test_a_state_of_the_first_version_is_brought_up_to_this_one(place: str, open
         assert found is not None
         assert (found.shown(11.9).state, found.shown(11.9).ready_at) == (State.ACCEPTED, 12.0)
         assert found.shown(12.0).state is State.READY
-        book.adopt("people", "a ledger", "staff")
-        book.adopt("people", "another", "")
-        assert book.hidden_entries("a ledger", [7]) == {7}
+        for ledger in ("a ledger", "the place that it was moved to"):
+            book.adopt("people", ledger, "staff")
+            assert book.hidden_entries(ledger, [7]) == {7}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
@@ -214,9 +214,11 @@ class Budget(LevelVerbs, NearNames, NoTruth):
         """
         return self._own().stored(key, self._scope)
 
-    def paid_by(self, key: str) -> int | None:
-        """The number of the charge that paid for what `stored` finds under `key`, without a look at that."""
-        return self._own().paid_by(key, self._scope)
+    def paid_by(self, key: str, without: Collection[int] = ()) -> int | None:
+        """The number of the charge that paid for what `stored` finds under `key`, or would find without some charges;
+        without a look at answers.
+        """
+        return self._own().paid_by(key, self._scope, without)
 
     def answer_to(self, number: int, key: str) -> bytes | None:
         """What charge `number` of the ledger paid for, if that is under `key`."""

@@ -7,7 +7,7 @@ verified; and it lasts before `ChainedLedger.reserve` returns. Threads that wait
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -227,11 +227,13 @@ class ChainedLedger(Ledger):
         return self._run(step, alone=False)
 
     @uninterrupted
-    def paid_by(self, key: str, level: str = "") -> int | None:
-        """The number of the charge whose answer `latest` finds; how long this takes does not depend on that answer."""
+    def paid_by(self, key: str, level: str = "", without: Collection[int] = ()) -> int | None:
+        """The number of the charge whose answer `latest` finds, or would find without some charges; how long this takes
+        does not depend on the answers.
+        """
 
         def step() -> int | None:
-            line = self._latest_line(key, level)
+            line = self._latest_line(key, level, without)
             return None if line is None else line.number
 
         return self._run(step, alone=False)
@@ -240,14 +242,17 @@ class ChainedLedger(Ledger):
         found = self._newest(key, level, "answer")
         return None if found is None else self._checked(key, level, *found)[1]
 
-    def _latest_line(self, key: str, level: str) -> LedgerLine | None:
-        found = self._newest(key, level, "NULL")
+    def _latest_line(self, key: str, level: str, without: Collection[int] = ()) -> LedgerLine | None:
+        found = self._newest(key, level, "NULL", without)
         return None if found is None else self._answer_line(key, level, found[0])
 
-    def _newest(self, key: str, level: str, column: str) -> tuple[int, bytes] | None:
+    def _newest(self, key: str, level: str, column: str, without: Collection[int] = ()) -> tuple[int, bytes] | None:
         scope = (level, len(level) + 1, f"{level}/") if level else ()
-        sql = _LATEST.format(column, _WITHIN if level else "")
-        return self._database().execute(sql, (key, *scope)).fetchone()  # type: ignore[no-any-return]  # of any database
+        rest = _WITHIN if level else ""
+        if without:
+            rest += f" AND number NOT IN ({', '.join('?' * len(without))})"
+        sql = _LATEST.format(column, rest)
+        return self._database().execute(sql, (key, *scope, *without)).fetchone()  # type: ignore[no-any-return]  # of any database
 
     def _checked(self, key: str, level: str, position: int, answer: bytes) -> tuple[LedgerLine, PaidAnswer]:
         line = self._answer_line(key, level, position)

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple, NoReturn
@@ -223,10 +224,11 @@ class Ledger(ABC):
         found = self.latest(key, level)
         return None if found is None else found.answer
 
-    def paid_by(self, key: str, level: str = "") -> int | None:
-        """The number of the charge that paid for it."""
-        found = self.latest(key, level)
-        return None if found is None else found.number
+    @abstractmethod
+    def paid_by(self, key: str, level: str = "", without: Collection[int] = ()) -> int | None:
+        """The number of the charge whose answer `latest` finds, or would find without some charges; how long this takes
+        does not depend on the answers.
+        """
 
     @abstractmethod
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import itertools
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -128,9 +128,14 @@ class MemoryLedger(Ledger):
 
     def latest(self, key: str, level: str = "") -> PaidAnswer | None:
         """The answer under `key` of the charge with the highest number, of those charged to a level or below it."""
-        found = self._answered.get(key, {}).copy()  # in one step: others may add to it
-        number = max((number for number, path in found.items() if is_below(path, level)), default=None)
+        number = self.paid_by(key, level)
         return None if number is None else PaidAnswer(number, self._answers[number][0])
+
+    def paid_by(self, key: str, level: str = "", without: Collection[int] = ()) -> int | None:
+        """The number of its charge, or of the newest without some."""
+        found = self._answered.get(key, {}).copy()  # in one step: others may add to it
+        below = (number for number, path in found.items() if is_below(path, level) and number not in without)
+        return max(below, default=None)
 
     def answer_to(self, number: int, key: str) -> bytes | None:
         """What charge `number` paid for, if that is under `key`."""

@@ -47,14 +47,13 @@ class JobSubmission:
         read = ask if isinstance(ask, Ask) else Ask.read(ask)
         if key is not None and (found := self._book.repeated(principal.name, key, read.digest)) is not None:
             return found.shown(self._clock())
-        now = self._clock()
         asking = self._asking(principal, Action.RELEASE, read)
         if self._book.busy(principal.name) >= self.settings.jobs_at_once:
             raise OverLimit(TOO_MANY_JOBS)
         self._desk.check_plan(asking)
         first = self._desk.explain(asking)["seconds"]
         priced = self._desk.price(asking)
-        repeated = self._desk.repeated(asking, priced, now)
+        repeated = self._desk.repeated(asking, priced)
         if repeated is None:
             try:
                 self._desk.check(asking, priced)

@@ -8,11 +8,10 @@ Requires
 Relies on
     `question_desk.QuestionDesk.repeated`; `public_moments`; `ledger.Ledger.latest`.
 Proof
-    Let `now` be read first. A job with an answer in the ledger is either shown as ended by `now`, so that its answer
-    was on record before the ledger is read; or it was accepted before that, and not shown as ended at `now`: then
-    `twin` finds it, whether it is done or not. Of both kinds the charge with the highest number answers, and numbers
-    are given at acceptances. Where that is of a job that is not shown as ended, this job is shown when that one is,
-    with its answer, by `JobBook.end`; otherwise its answer is taken now, and it waits for its own first moment alone.
+    A repeat is given the answer of the charge with the highest number, of those that are not of jobs which are open,
+    that is, not shown as ended: numbers are given at acceptances, and what is shown as ended is on record. Where there
+    is none, it waits for the open one that is soonest shown, done or not, and is shown, or fails, when that one does,
+    by `JobBook.end`. Answers are read of jobs that are shown alone: that takes the longer the more they are.
     A charged job begins its steps where the looks before it are shown, by what is public; the rest is
     `public_moments.modelled_end`.
     *What remains.* That of two services on one ledger with two stores; and, of looks that miss their first step, which
@@ -40,7 +39,7 @@ import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from discreet.ledger.budget import Budget
 from discreet.service.public_moments import Schedule, State, modelled_end
@@ -53,7 +52,7 @@ FIELDS = (
 )
 NEVER = 1e300
 """When what has not ended is shown as ended."""
-OF_A_LOOK = "twin IS NULL AND (entry IS NOT NULL OR stage <> 'ended')"
+OF_A_LOOK = "twin IS NULL AND (entry IS NOT NULL OR failure IS NOT NULL OR stage <> 'ended')"
 """Of jobs that the rows are looked at for, and not answered from the record."""
 ALIVE = 15.0
 """Seconds without a beat after which an instance is taken for dead. Its accepted jobs go on elsewhere; those that it
@@ -124,13 +123,6 @@ class JobRecord:
         )
 
 
-class OwnAnswer(NamedTuple):
-    """An answer that a principal was given, and when the job that it was given to was accepted."""
-
-    accepted: float
-    answer: bytes
-
-
 class JobBook:
     """The jobs of a store, and which instance of the service they belong to."""
 
@@ -157,10 +149,14 @@ class JobBook:
         return found
 
     def adopt(self, dataset: str, ledger: str, level: str) -> None:
-        """Tells the jobs of a data set that an older version accepted which ledger they were charged to."""
-        sql = "UPDATE job SET ledger = ?, level = ? WHERE ledger IS NULL AND dataset = ?"
-        if self._store.read("SELECT 1 FROM job WHERE ledger IS NULL AND dataset = ? LIMIT 1", dataset):
-            self._store.write(lambda execute: execute(sql, ledger, level, dataset))
+        """Tells jobs of a data set which ledger they were charged to: those that an older version accepted, and those
+        that are not shown as ended while the ledger has moved to another place.
+        """
+        where = "dataset = ? AND (ledger IS NULL OR (ledger <> ? AND shown > ?))"
+        values = (dataset, ledger, self.clock())
+        sql = f"UPDATE job SET ledger = ?, level = COALESCE(level, ?) WHERE {where}"  # noqa: S608 (own words)
+        if self._store.read(f"SELECT 1 FROM job WHERE {where} LIMIT 1", *values):  # noqa: S608 (own words)
+            self._store.write(lambda execute: execute(sql, ledger, level, *values))
 
     def accept(self, job: JobRecord, *, answer: bytes | None = None, most: int | None = None) -> tuple[JobRecord, bool]:
         """Records a job, with its answer if it has one; or the one that its key stands for already, and false.
@@ -225,18 +221,24 @@ class JobBook:
         sql = "UPDATE job SET stage = 'running' WHERE id = ? AND stage = 'charging' AND owner = ? RETURNING id"
         return bool(self._store.write(lambda execute: execute(sql, job, self.instance)))
 
-    def twin(self, release: str, budget: Budget, principal: str | None, now: float) -> JobRecord | None:
-        """The newest charged job for the same release that was not shown as ended at `now`: of one principal, or of all
+    def open_looks(self, release: str, budget: Budget, principal: str | None) -> list[JobRecord]:
+        """The charged jobs for a release that are not shown as ended, the soonest first: of one principal, or of all
         whose stored answers a budget finds, for whichever data set they were asked.
 
-        Whether it is done makes no difference: so nobody learns when it was from what a second one costs.
+        Whether they are done makes no difference: so nobody learns when they were from what a repeat costs.
         """
+        now = self.clock()
         where = "release = ? AND shown > ? AND ledger = ? AND twin IS NULL AND entry IS NOT NULL"
         values: list[Any] = [release, now, budget.ledger_identity]
         if principal is not None:
             where, values = f"{where} AND principal = ?", [*values, principal]
-        found = self._many(f"{where} ORDER BY entry DESC", *values)
-        return next((one for one in found if budget.finds(one.level or "")), None)
+        found = [one for one in self._many(where, *values) if budget.finds(one.level or "")]
+        return sorted(found, key=lambda one: (one.shown(now).ready_at, one.entry or 0))
+
+    def holder(self, ledger: str, entry: int) -> str | None:
+        """The job that has the answer that a charge paid for."""
+        found = self._one("ledger = ? AND entry = ? AND answer IS NOT NULL", ledger, entry)
+        return None if found is None else found.id
 
     def begin(self, job: str) -> bool:
         """Whether it is this instance's to run, from now on."""
@@ -247,15 +249,16 @@ class JobBook:
         """Records how a job ended, once, whose own look and waiting for strangers took so many seconds; and the same of
         those that are given its answer, which show it when it does.
         """
+        kept = "UPDATE job SET answer = ? WHERE id = ? AND stage = 'running' AND owner = ?"
         ended = (
-            "UPDATE job SET stage = 'ended', failure = ?, paid = ?, answer = ? "
+            "UPDATE job SET stage = 'ended', failure = ?, paid = ? "
             "WHERE id = ? AND stage = 'running' AND owner = ? RETURNING start"
         )
         repeats = "SELECT id, start, first FROM job WHERE twin = ? AND stage = 'repeating'"
         moments = "UPDATE job SET stage = 'ended', failure = ?, done = ?, shown = ? WHERE id = ?"
 
         def work(execute: Execute) -> bool:
-            for (start,) in execute(ended, failure, int(paid), answer, job.id, self.instance):
+            for (start,) in execute(ended, failure, int(paid), job.id, self.instance):
                 behind = max(start, self._shown.get(job.principal, start))
                 done = max(self.clock(), modelled_end(behind, job.first, took))
                 shown = Schedule(start=start, first=job.first).moment(done)
@@ -267,6 +270,8 @@ class JobBook:
                 return True
             return False
 
+        if answer is not None:  # by itself: what says when it ended is to last right after it was written
+            self._store.write(lambda execute: execute(kept, answer, job.id, self.instance))
         return self._store.write(work)
 
     def answer(self, job: str) -> bytes | None:
@@ -278,12 +283,11 @@ class JobBook:
         rows = self._store.read(sql, job)
         return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
 
-    def own_answer(self, principal: str, release: str, now: float) -> OwnAnswer | None:
-        """The latest answer that a principal was shown by `now` to one question at one price."""
+    def own_answer(self, principal: str, release: str) -> str | None:
+        """The job with the latest answer that a principal was shown to one question at one price."""
         where = "release = ? AND principal = ? AND answer IS NOT NULL AND shown <= ? ORDER BY accepted DESC, id LIMIT 1"
-        found = self._one(where, release, principal, now)
-        answer = None if found is None else self.answer(found.id)
-        return None if found is None or answer is None else OwnAnswer(found.accepted, answer)
+        found = self._one(where, release, principal, self.clock())
+        return None if found is None else found.id
 
     def of(self, dataset: str, principal: str | None, most: int) -> list[JobRecord]:
         """The latest jobs of a data set: everybody's, or one principal's."""

@@ -77,9 +77,9 @@ class Repeated(NamedTuple):
     """What a release is given without a charge."""
 
     twin: str | None
-    """The job whose answer it will be."""
+    """The job whose answer it is, or will be."""
     answer: bytes | None
-    """The answer itself, where it is shown already."""
+    """The answer itself, where no job has it."""
 
 
 class QuestionDesk:
@@ -148,26 +148,31 @@ class QuestionDesk:
             return found.charge
         raise EngineError(FAILED)
 
-    def repeated(self, asking: Asking, charge: Charge, now: float) -> Repeated | None:
-        """What answers a release without a charge: a job that is not shown as ended, done or not, or an answer on
-        record; of both the one that was asked for last, so that it follows from what is public at `now` alone.
+    def repeated(self, asking: Asking, charge: Charge) -> Repeated | None:
+        """What answers a release without a charge: the newest answer that is shown, or else the job that is soonest
+        shown, done or not; so it follows from what is public alone.
         """
         if asking.ask.fresh:
             return None
-        budget, own = asking.budget, asking.dataset.policy.cache is Seen.OWN
-        # In this order: what has been shown as ended by `now` is on record, and what is on record was accepted. Answers
-        # are read last, of what is shown alone: that takes the longer the more they are.
-        shown = self._book.own_answer(asking.who, charge.key, now) if own else None
-        number = None if own else budget.paid_by(charge.key)
-        twin = self._book.twin(charge.key, budget, asking.who if own else None, now)
-        if (
-            twin is not None
-            and (twin.entry or 0) >= (number or 0)
-            and (shown is None or twin.accepted >= shown.accepted)
-        ):
-            return Repeated(twin=twin.id, answer=None)
-        answer = budget.answer_to(number, charge.key) if number is not None else shown and shown.answer
-        return None if answer is None else Repeated(twin=None, answer=answer)
+        own = asking.dataset.policy.cache is Seen.OWN
+        waiting = self._book.open_looks(charge.key, asking.budget, asking.who if own else None)
+        if own:
+            shown = self._book.own_answer(asking.who, charge.key)
+            found = None if shown is None else Repeated(twin=shown, answer=None)
+        else:
+            found = self._on_record(asking.budget, charge.key, frozenset(one.entry or 0 for one in waiting))
+        return found or next((Repeated(twin=one.id, answer=None) for one in waiting), None)
+
+    def _on_record(self, budget: Budget, key: str, without: frozenset[int]) -> Repeated | None:
+        """The answer of the newest charge of the ledger that is of no open job; by itself, where it is of no job."""
+        ledger = budget.ledger_identity
+        while (number := budget.paid_by(key, without)) is not None:
+            if hidden := self._book.hidden_entries(ledger, [number]):  # accepted since the open ones were looked up
+                without |= hidden
+                continue
+            holder = self._book.holder(ledger, number)
+            return Repeated(twin=holder, answer=budget.answer_to(number, key) if holder is None else None)
+        return None
 
     def check(self, asking: Asking, charge: Charge) -> None:
         """Refuses what policies or allowances do not let in, before it is accepted."""
