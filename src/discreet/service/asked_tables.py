@@ -22,6 +22,7 @@ from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain_batch import WORST, label
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.ranges import AllRanges
+from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.service.applied_questions import AppliedAnswer, applied_answer, applied_arguments, applied_shape
 from discreet.service.asks import Ask
 
@@ -37,7 +38,8 @@ def source_of(question: Any) -> Any:
     """The source of what is asked; refuses what takes long to price."""
     batch = question.batch if isinstance(question, AllRanges) else question
     if not isinstance(batch, BatchQuestion):
-        columns = len(question._query.aggregates)  # noqa: SLF001 (stands in for the curator here)
+        is_applied = isinstance(question, UnpricedQuestion)  # a choice and its kind, which have no aggregates
+        columns = 0 if is_applied else len(question._query.aggregates)  # noqa: SLF001 (stands in for the curator here)
         if columns > MOST_COLUMNS:
             cure = "ask for less at a time, in several questions."
             raise InvalidQuery(expected(f"at most {MOST_COLUMNS} aggregates from a service", "columns", columns, cure))
