@@ -7,16 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, reject, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from depth import examples
-from discreet.engines.engine import UnsupportedQuestion
-from discreet.errors import InvalidQuery
 from discreet.privacy.definitions import ROW
 from discreet.testing.neighbor_bench import Bench
-from discreet.testing.neighbors import NeighborPair, l1_distances, neighbors, rows_of, schemas
-from discreet.testing.questions import questions
+from discreet.testing.neighbors import NeighborPair, neighbors, rows_of, schemas
+from neighbor_claims import check_neighbors
 
 EXAMPLES = examples(10)
 MICROSECONDS = pa.timestamp("us")
@@ -60,15 +58,4 @@ def bench(backend_of: Callable[[str], Any], other: str) -> Bench:
 @given(pair=fitting(), data=st.data())
 def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
     table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 5), label="max_rows")))
-    question = data.draw(questions(table), label="asked")
-    try:
-        plan = bench.plan(question, epsilon=data.draw(st.sampled_from((0.001, 0.1, 1, 1000)), label="epsilon"))
-        first = bench.totals(plan)
-    except UnsupportedQuestion:  # nobody knew that the engine has no such operation
-        raise
-    except InvalidQuery:  # it has no price, or it is known that the engine has no such operation
-        reject()
-    assume(plan.blocks)
-    apart = l1_distances(first, bench.totals(plan, pair.second.to_arrow()))
-    for distance, block in zip(apart, plan.blocks, strict=True):
-        assert distance <= block.sensitivity
+    check_neighbors(bench, table, data, lambda plan: bench.totals(plan, pair.second.to_arrow()))

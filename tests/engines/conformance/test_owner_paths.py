@@ -7,17 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, reject, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ibis import _
 
 import discreet as dp
 from depth import examples
-from discreet.engines.engine import UnsupportedQuestion
-from discreet.errors import InvalidQuery
 from discreet.testing.neighbor_bench import STORES, Bench
-from discreet.testing.neighbors import l1_distances
-from discreet.testing.questions import questions
+from neighbor_claims import check_neighbors
 from owned_tables import OwnedPair, owned_pairs, protected, totals
 
 Backends = Callable[[str], Any]
@@ -81,15 +78,4 @@ def bench(backend_of: Backends, engine: str) -> Bench:
 def test_neighbors_in_all_tables_are_within_the_sensitivity(bench: Bench, pair: OwnedPair, data: st.DataObject) -> None:
     """All that belongs to one unit is removed from both tables, rows that belong to others too among it."""
     table = protected(bench, pair.first, data.draw(st.integers(1, 5), label="max_rows"))
-    question = data.draw(questions(table), label="asked")
-    try:
-        plan = bench.plan(question, epsilon=data.draw(st.sampled_from((0.001, 0.1, 1, 1000)), label="epsilon"))
-        first = bench.totals(plan)
-    except UnsupportedQuestion:  # nobody knew that the engine has no such operation
-        raise
-    except InvalidQuery:  # it has no price, or it is known that the engine has no such operation
-        reject()
-    assume(plan.blocks)
-    apart = l1_distances(first, totals(bench, plan, pair.second))
-    for distance, block in zip(apart, plan.blocks, strict=True):
-        assert distance <= block.sensitivity
+    check_neighbors(bench, table, data, lambda plan: totals(bench, plan, pair.second))
