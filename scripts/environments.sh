@@ -25,24 +25,34 @@ install_packages() {
 }
 
 # Makes .venv-NAME from requirements-NAME.lock; it borrows the rest from .venv.
-make_borrowing() {
-    made=".venv-$1/made-from" of="$(pwd -P) $(cksum "requirements-$1.lock" .venv/made-from scripts/environments.sh)"
+make_borrowing() { make_environment "$1" borrowing || fail "Expected an environment from requirements-$1.lock, got none." \
+    "look at what was said above, and run this again."; }
+
+# Makes .venv-NAME from requirements-NAME.lock, "borrowing" the rest from .venv or "alone", where its packages want other
+# versions of what the rest has. What was begun is removed where it fails.
+make_environment() {
+    made=".venv-$1/made-from"
+    of="$(pwd -P) $2 $(cksum "requirements-$1.lock" .venv/made-from scripts/environments.sh)"
     [ "$(cat "$made" 2>/dev/null)" != "$of" ] || return 0
     say "Making .venv-$1 from requirements-$1.lock (about a minute) ..."
     rm -rf ".venv-$1"
+    fill_environment "$1" "$2" && printf '%s\n' "$of" >"$made" || { rm -rf ".venv-$1"; return 1; }
+}
+
+fill_environment() {
     if uv --version >/dev/null 2>&1 </dev/null; then
-        uv venv --quiet --python .venv/bin/python ".venv-$1"
-        uv pip install --quiet --python ".venv-$1/bin/python" --require-hashes --no-deps \
-            --requirement "requirements-$1.lock"
+        uv venv --quiet --python .venv/bin/python ".venv-$1" &&
+            uv pip install --quiet --python ".venv-$1/bin/python" --require-hashes --no-deps \
+                --requirement "requirements-$1.lock" || return 1
     else
-        .venv/bin/python -m venv ".venv-$1"
+        .venv/bin/python -m venv ".venv-$1" || return 1
     fi
-    borrowed=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    own=$(".venv-$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    printf 'import site; site.addsitedir("%s")\n' "$borrowed" >"$own/borrowed.pth"
+    if [ "$2" = borrowing ]; then
+        borrowed=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') &&
+            own=$(".venv-$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') &&
+            printf 'import site; site.addsitedir("%s")\n' "$borrowed" >"$own/borrowed.pth" || return 1
+    fi
     # pip sees what is borrowed, and adds the rest.
-    if [ -x ".venv-$1/bin/pip" ]; then
+    [ ! -x ".venv-$1/bin/pip" ] ||
         ".venv-$1/bin/python" -m pip install --quiet --require-hashes --no-deps --requirement "requirements-$1.lock"
-    fi
-    printf '%s\n' "$of" >"$made"
 }

@@ -23,23 +23,9 @@ command -v psql >/dev/null || packages="$packages postgresql-client"
 install_packages "a browser, Java and PostgreSQL's clients" $packages
 make_borrowing serve
 
-# Makes .venv-NAME from requirements-NAME.lock; its packages want other versions of what the rest has.
-make_tool() {
-    made=".venv-$1/made-from" of="$(pwd -P) $(cksum "requirements-$1.lock" .venv/made-from)"
-    [ "$(cat "$made" 2>/dev/null)" != "$of" ] || return 0
-    say "Making .venv-$1 from requirements-$1.lock (about a minute) ..."
-    rm -rf ".venv-$1"
-    if uv --version >/dev/null 2>&1 </dev/null; then
-        uv venv --quiet --python .venv/bin/python ".venv-$1" &&
-            uv pip install --quiet --python ".venv-$1/bin/python" --require-hashes --no-deps \
-                --requirement "requirements-$1.lock"
-    else
-        .venv/bin/python -m venv ".venv-$1" &&
-            ".venv-$1/bin/python" -m pip install --quiet --require-hashes --no-deps --requirement "requirements-$1.lock"
-    fi && printf '%s\n' "$of" >"$made" || { rm -rf ".venv-$1"; say "There is no $1 for this Python: its test is left out."; }
-}
-make_tool dbt
-make_tool superset
+for tool in dbt superset; do
+    make_environment "$tool" alone || say "There is no $tool for this Python: its test is left out."
+done
 export DBT="$PWD/.venv-dbt/bin/dbt" SUPERSET="$PWD/.venv-superset/bin/python"
 
 try_far_ends() { FAR_ENDS=1 .venv-serve/bin/python -m pytest -q -n 2 --max-worker-restart=0 --dist loadgroup "$@"; }
