@@ -53,7 +53,7 @@ from discreet.workloads.grouped_matrix import GroupedMatrix
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_PANELS = 12
+MOST_PANELS = 6
 RANGE = "range"
 
 
