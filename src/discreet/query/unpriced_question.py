@@ -79,7 +79,7 @@ class UnpricedQuestion(NearNames, Unreleased, Generic[Answer]):
         >>> from discreet.testing import people
         >>> found = people().choose([10, 40, 70], score=lambda c: (_.age - c).abs() < 15).explain(epsilon=1)
         >>> found["mechanism"], found["sensitivity"], str(found.accuracy["chosen"])
-        ('permute-and-flip choice of 1 of 3', '1 between two scores', '3.444 short at most')
+        ('permute-and-flip choice of 1 of 3', '5 between two scores', '14.89 short at most')
         """
         return self._account(self._price(epsilon, delta, rho), level(confidence))
 
