@@ -58,7 +58,8 @@ def test_a_unit_counts_up_to_each_limit() -> None:
     assert totals(protected(), "n", most=32) == [3, 6, 12, 21, 28, 28]
     assert totals(protected(), _.n * 2, most=9) == [3, 6, 12, 24, 27]
     assert totals(protected(), _.sick, most=2) == [2, 4]
-    assert totals(protected(), "x", most=8) == [1.75, 2.75, 4.5, 4.5]
+    part = 1 / PARTS  # real amounts are rounded down, exact ones included
+    assert totals(protected(), "x", most=8) == [1.75 - part, 2.75 - part, 4.5 - part, 4.5 - part]
     assert totals(protected(DATA.take([7, 3, 3, 2, 1, 0, 5, 4, 6])), most=4) == [4, 7, 8]
     assert totals(protected(DATA.slice(0, 0)), "n", most=4) == [0, 0, 0]
 
@@ -207,7 +208,24 @@ def test_errors_are_those_of_the_answer() -> None:
     race = table.truncated_total("x", limit="race", most=64).explain(epsilon=0.5)
     assert set(race.accuracy) == {"at_least"}
     assert [one["scale"] for one in race.facts["totals"]] == [8, 32, 128, 512]
-    assert race["rounding"] == "each total down to 1/1,024"
+    assert race["rounding"] == "each row down by less than 6e-11, and each total down to 1/1,024"
+
+
+@pytest.mark.parametrize("limit", ["auto", "race", 4])
+@pytest.mark.parametrize(("amount", "high"), [(0.0075, 1e9), (0.5, 1e12), (2.9, 1e15), (1 / 3, 1)])
+def test_a_generous_bound_of_amounts_changes_nothing(amount: float, high: float, limit: Any) -> None:
+    """Rounded to the steps of so wide a range, they would be twice as much, or nothing."""
+    rows = pa.table({"p": range(4000), "x": [amount] * 4000})
+    table = dp.protect(rows, unit="p", budget=dp.Budget(epsilon=10**9))
+    truth = 4000 * amount
+    found = table.truncated_total(_.x.clip(0, high), epsilon=10**6, limit=limit)
+    assert found.at_least(1 - 1e-9) <= truth <= found.at_least(1 - 1e-9) + found.short(3, 1 - 1e-9) + 4000 * 1e-6
+
+
+def test_generous_bounds_of_whole_numbers_change_nothing() -> None:
+    rows = pa.table({"p": range(4000), "n": [500] * 4000})
+    table = dp.protect(rows, unit="p", bounds={"n": (0, 10**15)}, budget=dp.Budget(epsilon=10**9))
+    assert table.truncated_total("n", epsilon=10**6, most=4096).value == 4000 * 500
 
 
 def test_other_questions_are_other_plans() -> None:

@@ -10,7 +10,7 @@ from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.privacy.declaration import Declaration
 from discreet.query.explain_application import application_account, drawn_total, paid_part, promised
 from discreet.query.explanation import Accuracy, ErrorOf, Explanation
-from discreet.truncation.total_reading import SHORT, TotalReading
+from discreet.truncation.total_reading import SHORT, TotalReading, taken_off
 
 VALUE, AT_LEAST = "value", "at_least"
 ABOVE = "value: how far above what units have up to the limit"
@@ -57,14 +57,16 @@ def total_account(
     )
     short = _short(reading, confidence)
     shown = ", ".join(f"{amount:,.7g} if no unit has more than {int(limit):,}" for limit, amount in short.items())
-    rounding = {} if reading.parts == 1 else {"rounding": f"each total down to 1/{reading.parts:,}"}
+    rounding = {} if reading.parts == 1 else {"rounding": _rounding(reading)}
     return Explanation({**found.facts, "bound": f"short by at most {shown}", SHORT: short, **rounding})
 
 
 def _short(reading: TotalReading, confidence: float) -> dict[str, int | float]:
     """By how much the bound is short of the total at most, if no unit has more than each limit."""
     rule = reading.mechanism
-    return {str(one): reading.amount(rule.short(i, confidence)) for i, one in enumerate(reading.limits)}
+    return {
+        str(one): reading.amount(rule.short(i, confidence) + reading.floored) for i, one in enumerate(reading.limits)
+    }
 
 
 def _errors(reading: TotalReading, confidence: float) -> dict[str, Accuracy]:
@@ -114,3 +116,8 @@ def _totals(reading: TotalReading) -> list[dict[str, Any]]:
         **paid_part(charge, 1 - share),
     )
     return [*found, chosen]
+
+
+def _rounding(reading: TotalReading) -> str:
+    row = f"{2 * taken_off(reading.limits[-1]):.1g}"
+    return f"each row down by less than {row}, and each total down to 1/{reading.parts:,}"

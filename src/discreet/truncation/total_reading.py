@@ -30,6 +30,20 @@ CONFIDENCE = 0.95
 Mechanism = CountsUnderLimits | RaceToTheTop
 
 
+def ceiling(most: int) -> int:
+    """The power of two that is not below a limit: of a range up to there, the steps of a lattice are exact.
+
+    >>> ceiling(1), ceiling(1000), ceiling(1024)
+    (1, 1024, 1024)
+    """
+    return 1 << (most - 1).bit_length()
+
+
+def taken_off(most: int) -> float:
+    """What is taken off a real amount, so that what it rounds to is no more than it: half a step, and a little."""
+    return ceiling(most) * 2.0**-41 * (1 + 2.0**-10)
+
+
 @dataclass(frozen=True, eq=False)
 class TruncatedTotal(NoTruth):
     """A noisy total under the limit that was chosen, and a bound below which the true one is not likely to be."""
@@ -62,6 +76,8 @@ class TruncatedTotal(NoTruth):
     def short(self, largest: object, confidence: object = CONFIDENCE) -> int | float:
         """By how much `at_least` is short of the total, at most, with this confidence, if no unit has more than this.
 
+        Of real amounts: of the total of rounded ones; ``explain`` says by how much less each row may count.
+
         Raises:
             InvalidParameter: no limit that was tried is so large.
         """
@@ -70,7 +86,7 @@ class TruncatedTotal(NoTruth):
         if place is None:
             cure = "ask with most=..., no less than what any unit has."
             raise InvalidParameter(expected(f"at most {self._reading.limits[-1]:,}", "largest", most, cure))
-        return self._reading.amount(self._reading.mechanism.short(place, confidence))
+        return self._reading.amount(self._reading.mechanism.short(place, confidence) + self._reading.floored)
 
     def to_pyarrow(self, confidence: object = CONFIDENCE) -> pa.Table:
         """One row: the limit, the noisy total, and the ends of its interval, which has no upper one."""
@@ -116,6 +132,11 @@ class TotalReading:
         kind = pa.int64() if self.parts == 1 else pa.float64()
         return pa.schema({LIMIT: pa.int64(), "value": kind, "value_low": kind, "value_high": pa.float64()})
 
+    @property
+    def floored(self) -> int:
+        """Parts that rounding a total down may take."""
+        return int(self.parts > 1)
+
     def amount(self, steps: int) -> int | float:
         """A number of the mechanism's in the units of the amount."""
         return steps if self.parts == 1 else steps / self.parts
@@ -139,7 +160,7 @@ class TotalReading:
             facts["penalty"] = decimal_text(rule.penalty)
         places = range(len(self.limits))
         margins = {str(self.limits[i]): self.amount(rule.margin(i, CONFIDENCE)) for i in places}
-        short = {str(self.limits[i]): self.amount(rule.short(i, CONFIDENCE)) for i in places}
+        short = {str(self.limits[i]): self.amount(rule.short(i, CONFIDENCE) + self.floored) for i in places}
         shown = {"too large by at most": margins, SHORT: short}
         return facts | shown | {"confidence": CONFIDENCE}
 

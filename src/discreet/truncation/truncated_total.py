@@ -17,19 +17,22 @@ Proof
     way. Totals of real amounts are then rounded down to ``PARTS`` to one: the floor of y + d is above that of y by 0 to
     m where d is between 0 and m, m being l in these parts. Totals beyond 2**61 of them stand at that: which moves none
     further.
-    *Bound.* min(x, l) <= x, and what floors take is taken from above. Both mechanisms are given the D_l, and promise no
-    more than the largest of them.
+    *Bound.* min(x, l) <= x, and what floors take is taken from above. Amounts are cut at the largest limit before they
+    are added up, which changes no min(x, l), and half a step of the lattice and a little more is taken off each, so
+    that it rounds to no more than the amount. Both mechanisms are given the D_l, and promise no more than the largest.
     *Near the best.* Where no x is above l_k, all D_i from there on are the total, which is what the mechanisms require.
     *Limits.* They are public: one that was stated; or powers of two (of four, in a race) up to `most`.
 Rounding
-    Of a real amount, to the nearest of 2**40 steps of its range, and of a unit's total, to the nearest of 2**12 parts
-    of one or more: up or down, and by far less than noise. Whole numbers: none.
+    Of a real amount down, by less than 1.001 * 2**-40 of the largest limit (of the power of two that is not below it),
+    and of a unit's total down to 2**12 parts of one or more: `explain` says how much. Whole numbers: none.
 Source
     Dong, Fang, Yi, Tao, Machanavajjhala, "R2T" (SIGMOD 2022): truncated totals, and a race of them. Raskhodnikova and
     Smith (2015), Knop and Steinke (NeurIPS 2023): a limit chosen by penalized totals, in place of a race.
 Mutant
     rows-of-units-loose: a unit counts up to one more than the limit; killed by test_a_unit_counts_up_to_each_limit.
     parts-for-wholes: the noise is for whole amounts where parts are counted; killed by test_what_the_noise_is_for.
+    lattice-of-the-range: real amounts are rounded to the steps of their whole range; killed by
+    test_a_generous_bound_of_amounts_changes_nothing.
     negative-amounts: amounts below 0 are taken; killed by test_refusals_cost_nothing.
     replaced-totals-as-added: where units are replaced, totals are taken to move one way; killed by
     test_what_the_noise_is_for.
@@ -63,7 +66,16 @@ from discreet.query.table import PrivateTable
 from discreet.query.table_view import TableView, view_of
 from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.truncation.explain_total import total_account
-from discreet.truncation.total_reading import CONFIDENCE, LIMIT, NOISY, Mechanism, TotalReading, TruncatedTotal
+from discreet.truncation.total_reading import (
+    CONFIDENCE,
+    LIMIT,
+    NOISY,
+    Mechanism,
+    TotalReading,
+    TruncatedTotal,
+    ceiling,
+    taken_off,
+)
 
 MOST = 2**20
 """The largest limit that is tried, where nothing else is known."""
@@ -158,24 +170,26 @@ def priced_total(
     table: PrivateTable, value: Any = None, *, price: Guarantee, limit: int | str = AUTO, most: int | None = None
 ) -> tuple[TotalReading, Any]:
     """The priced reading, and the source that it is made of; reads and spends nothing."""
-    own, of, high = _unit_totals(table, value)
+    rows, amount = table._rows_of_a_unit(), _amount(table, value)  # noqa: SLF001 (a verb of this table, in another room)
+    high = None if rows is None else rows * amount.high
     limits = _limits(limit, most, None if high is None else math.ceil(high))
+    own = _unit_totals(amount, limits[-1])
     whole = view_of(own).columns[own.columns[-1]].kind is Kind.INTEGER
     parts, fine = (1, 1) if whole else (PARTS, 2 ** min(30, FINE - limits[-1].bit_length()))
     view = view_of(own if whole else _in_parts(own, limits[-1], fine))
     neighbors = view.source.declaration.neighbors
     mechanism = _mechanism(limits, parts, price, neighbors, race=limit == RACE)
     reading = TotalReading(
-        of=of, limits=limits, parts=parts, finer=fine // parts, mechanism=mechanism, neighbors=neighbors,
+        of=amount.of, limits=limits, parts=parts, finer=fine // parts, mechanism=mechanism, neighbors=neighbors,
         expression=_truncated(view, [one * fine for one in limits]),
     )  # fmt: skip
     return reading, view.source
 
 
 def _in_parts(own: PrivateTable, most: int, fine: int) -> PrivateTable:
-    """The same with the totals in whole parts of one, rounded to the nearest."""
+    """The same with the totals in whole parts of one, rounded down."""
     name = own.columns[-1]
-    return own.mutate(**{f"{name}_": lambda t: (t[name].clip(0, most) * fine + 0.5).floor()})
+    return own.mutate(**{f"{name}_": lambda t: (t[name].clip(0, most) * fine).floor()})
 
 
 def _truncated(view: TableView, limits: list[int]) -> ir.Table:
@@ -201,23 +215,58 @@ def _bound(table: PrivateTable, value: Any) -> ir.Value | None:
     return table._bound(value)  # noqa: SLF001 (as above)
 
 
-def _unit_totals(table: PrivateTable, value: Any) -> tuple[PrivateTable, str, Fraction | None]:
-    """One row for each unit, with its total last; the amount in words; and the most that a unit can have, if known."""
-    rows = table._rows_of_a_unit()  # noqa: SLF001 (a verb of this table, in another room)
-    name = "total".ljust(max(map(len, (*table.columns, *table.declaration.unit))) + 1, "_")  # longer than any other
+def _free_name(table: PrivateTable) -> str:
+    """A name that is longer than any other."""
+    return "total".ljust(max(map(len, (*table.columns, *table.declaration.unit))) + 1, "_")
+
+
+class _Amount(NamedTuple):
+    """What is added up."""
+
+    table: PrivateTable
+    """The rows, with the amount."""
+    name: str | None
+    """Of its column; none, where rows are counted."""
+    of: str
+    """In words."""
+    high: Fraction
+    """No row has more."""
+    kind: Kind
+
+
+def _amount(table: PrivateTable, value: Any) -> _Amount:
+    """The amount of a row, checked."""
     if value is None:
-        own = table.per_unit(**{name: lambda t: t.count()})
-        return own, "", None if rows is None else Fraction(rows)
+        return _Amount(table, None, "", Fraction(1), Kind.INTEGER)
+    name = _free_name(table)
     made = table.mutate(**{name: _bound(table, value)})
     amount = view_of(made).columns[name]
     of, interval = printable(amount.text), amount.interval
     if amount.kind is Kind.BOOLEAN:
-        return made.per_unit(**{f"{name}_": lambda t: t[name].sum()}), of, None if rows is None else Fraction(rows)
+        return _Amount(made, name, of, Fraction(1), Kind.BOOLEAN)
     if interval is None or amount.unbounded or interval.low < 0:
         got = amount.kind.said if interval is None else f"{of}, {'no bounds' if amount.unbounded else 'below 0'}"
         cure = "write .clip(0, high), with a high that nothing useful is above: it costs next to nothing here."
         raise InvalidQuery(expected("amounts of 0 or more, with bounds", "value", got, cure))
-    return made.per_unit(**{f"{name}_": lambda t: t[name].sum()}), of, None if rows is None else rows * interval.high
+    return _Amount(made, name, of, interval.high, amount.kind)
+
+
+def _unit_totals(amount: _Amount, most: int) -> PrivateTable:
+    """One row for each unit, with its total last, where no row has more than the largest limit.
+
+    The lattice of real amounts is of their range: that of a generous bound would round what people have to nothing.
+    """
+    name = amount.name
+    if name is None:
+        return amount.table.per_unit(**{_free_name(amount.table): lambda t: t.count()})
+    if amount.kind is Kind.BOOLEAN:
+        return amount.table.per_unit(**{f"{name}_": lambda t: t[name].sum()})
+    cut = ceiling(most)
+    made = amount.table.mutate(**{f"{name}_": lambda t: t[name].clip(0, cut)})
+    if amount.kind is not Kind.INTEGER:
+        made = made.mutate(**{f"{name}__": lambda t: (t[f"{name}_"] - taken_off(most)).clip(0, cut)})
+    last = made.columns[-1]
+    return made.per_unit(**{f"{last}_": lambda t: t[last].sum()})
 
 
 def _limits(stated: int | str, most: int | None, known: int | None) -> tuple[int, ...]:
