@@ -179,6 +179,10 @@ HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
     "too many places": (hierarchy(keys="days"), "rows of all levels"),
     "a path of the host": (hierarchy(keys="/etc/passwd"), "public keys"),
     "levels that places lack": (hierarchy(levels=["plan", "age"]), "public keys of the columns"),
+    "sums without end": (
+        hierarchy(aggregates=[[f"s{i}", {"sum": [{"column": "age"}]}] for i in range(51)]),
+        "aggregates times levels|known",
+    ),
     "averages that do not add up": (hierarchy(aggregates=[["m", {"mean": [{"column": "age"}]}]]), "add up|known"),
     "values of numbers with a point": (counted(column="visits"), "compared exactly"),
     "a limit beyond all": (counted(max_values=2**40), "a limit of at most"),

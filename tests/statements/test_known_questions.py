@@ -263,6 +263,10 @@ def test_everyday_questions(statement: str, what: str) -> None:
             dp.sql(statement, tables=tables)
         return
     found = dp.sql(statement, tables=tables).release(epsilon=10**5).to_pyarrow()
+    if "MIN(" in statement:  # an end of a range is anything, once in a hundred
+        tries = [dp.sql(statement, tables=tables).release(epsilon=10**5, fresh=True).to_pyarrow() for _ in range(5)]
+        middle = {name: float(np.median([one[name][0].as_py() for one in tries])) for name in found.column_names}
+        found = pa.Table.from_pylist([middle])
     with duckdb.connect() as connection:
         for name, table in (("singer", SINGERS), ("concert", CONCERTS), ("hall", HALLS)):
             connection.register(name, table)

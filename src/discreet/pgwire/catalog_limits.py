@@ -44,7 +44,7 @@ from discreet.pgwire.sqlstates import Refused
 
 MOST_OPERATIONS = 2_000
 """Nodes of the tree that are neither names nor constants; what tools send has at most 300."""
-MOST_CONSTANTS = 5_000
+MOST_CONSTANTS = 4_000
 MOST_RELATIONS = 100
 """As often as they are read, those inside of functions included."""
 MOST_COLUMNS = 1_000

@@ -23,6 +23,8 @@ from discreet.truncation.total_reading import TruncatedTotal
 MOST_CENTERS, MOST_ROUNDS, MOST_ROWS, MOST_KEYS = 24, 20, 100_000, 1000
 """Of numbers in all centers, of rounds, of rows of all levels, and of keys that are sent along: it takes a second to
 price, or to send."""
+MOST_LEVEL_TOTALS = 50
+"""Of aggregates times levels: each takes a share of a second to divide the price for."""
 LEVEL = "level"
 
 
@@ -44,6 +46,10 @@ def check_applied(question: Any) -> None:
         if (rows := _rows(question)) > MOST_ROWS:
             what = f"at most {MOST_ROWS:,} rows of all levels from a service"
             raise InvalidQuery(expected(what, "rows", f"{rows:,}", cure))
+        totals = len(question._query.aggregates) * len(question._places.levels)  # noqa: SLF001 (have no public name)
+        if totals > MOST_LEVEL_TOTALS:
+            what = f"at most {MOST_LEVEL_TOTALS} aggregates times levels from a service"
+            raise InvalidQuery(expected(what, "aggregates", f"{totals:,}", cure))
         return
     if not isinstance(question, UnpricedQuestion) or _verb(question) not in {"kmeans", "top"}:
         return

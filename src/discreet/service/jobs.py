@@ -27,6 +27,8 @@ Mutant
     test_a_job_behind_a_long_one_does_not_tell_when_that_one_ended.
     ends-as-they-come: a look is shown by when it ended, whatever it had waited for; killed by
     test_a_job_behind_a_late_one_does_not_tell_when_that_one_ended.
+    looks-before-forgotten: a look is taken to begin with its steps, whenever the one before it is shown; killed by
+    test_a_job_behind_a_late_one_does_not_tell_when_that_one_ended.
     repeats-are-shown-when-done: who is given another job's answer is shown it when that one is done; killed by
     test_a_repeat_is_shown_when_what_it_repeats_is.
     limits-are-counted-before: jobs that are sent at once are all let in; killed by

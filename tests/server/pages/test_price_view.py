@@ -9,6 +9,15 @@ import pytest
 from discreet.query.explanation import Accuracy, ErrorOf
 from discreet.server.pages.price_view import ExpectedError, PriceView, first_price, number, prices, span_of
 
+SUFFIXES = {
+    ErrorOf.VALUE: "",
+    ErrorOf.VALUE_TIMES_ROWS: " / n",
+    ErrorOf.RANK: " rows of rank",
+    ErrorOf.SHORT: " short at most",
+    ErrorOf.TOO_LARGE: " too large",
+    ErrorOf.TOO_SMALL: " too small",
+}
+
 
 def read(accuracy: Accuracy, rows: int | None = None) -> ExpectedError:
     return ExpectedError.read({"name": "x", "statistic": "mean", "plus_minus": str(accuracy)}, rows)
@@ -18,13 +27,11 @@ def read(accuracy: Accuracy, rows: int | None = None) -> ExpectedError:
 @pytest.mark.parametrize("amount", [0.00123, 1.5, 149.0, 16134.2, 3.2e9])
 def test_every_error_that_the_library_states_is_read(of: ErrorOf, amount: float) -> None:
     found = read(Accuracy(amount, of))
-    if of is ErrorOf.RANGE:
-        assert (found.amount, found.shown) == (None, "the whole range")
+    if of in (ErrorOf.RANGE, ErrorOf.ROWS):
+        assert (found.amount, found.shown) == (None, of.value)
         return
     assert found.amount == pytest.approx(amount, rel=0.01)
-    assert found.suffix == {ErrorOf.VALUE: "", ErrorOf.VALUE_TIMES_ROWS: " / n", ErrorOf.RANK: " rows of rank"}.get(
-        of, " rows beyond"
-    )
+    assert found.suffix == SUFFIXES.get(of, " rows beyond")
 
 
 def test_the_worst_case_is_told_beside() -> None:
