@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import gc
 import os
 import signal
 import subprocess
@@ -107,6 +108,7 @@ def is_interrupted(use: Use, place: int, *, opcodes: bool) -> bool:
 
 @pytest.fixture(params=["memory", "file", "parts"])
 def budget(request: pytest.FixtureRequest, folder: Path) -> Budget | PartBudget:
+    gc.collect()  # what other tests left would be let go of while this thread is interrupted
     made = Budget(epsilon=10**6, ledger=folder / "spent.db" if request.param == "file" else None)
     return PartBudget(Parts(made, number=2, most=1), 0) if request.param == "parts" else made
 
