@@ -209,6 +209,10 @@ def test_whole_numbers_do_not_wrap() -> None:
         cells = np.full((*sizes, 1), size, dtype=object)
         cells[0, 0] = -size
         check_wide(sizes, tables, cells)
+    sizes = (6, 7)
+    signs = np.where(np.arange(6)[:, None] == 0, -1, 1) * np.where(np.arange(7) == 0, -1, 1)
+    cells = signs.reshape(*sizes, 1).astype(object) * (2**62 // 42 - 1)  # as a residual adds them up
+    check_wide(sizes, [plain(0, 1)], cells)
 
 
 def check_wide(sizes: Sequence[int], tables: Sequence[CellTable], cells: NDArray[Any]) -> None:
