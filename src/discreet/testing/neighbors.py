@@ -59,9 +59,12 @@ class Rows:
         return pa.table({name: array(part, kind) for part, (name, kind) in zip(parts, self.columns, strict=True)})
 
     def unit_of(self, row: Row, unit: Sequence[str]) -> Row | None:
-        """The unit of a row; None if a column of the unit is NULL or NaN."""
-        named = tuple(row[self.names.index(name)] for name in unit)
+        """The unit of a row; None if a column of it is NULL, NaN, or a decimal of more digits than its type has."""
+        places = [self.names.index(name) for name in unit]
+        named = tuple(row[place] for place in places)
         if any(part is None or part != part for part in named):  # noqa: PLR0124 (only NaN differs from itself)
+            return None
+        if any(_has_more_digits(part, self.columns[place][1]) for part, place in zip(named, places, strict=True)):
             return None
         return tuple(part + 0.0 if isinstance(part, float) else part for part in named)  # -0.0 + 0.0 is 0.0
 
@@ -69,6 +72,10 @@ class Rows:
         """All units that the rows name, in the order of their first rows."""
         found = (self.unit_of(row, unit) for row in self.rows)
         return list(dict.fromkeys(one for one in found if one is not None))
+
+
+def _has_more_digits(value: Any, kind: pa.DataType) -> bool:
+    return isinstance(value, Decimal) and len(value.as_tuple().digits) > kind.precision
 
 
 def array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
