@@ -52,10 +52,10 @@ class NamedColumns(Protocol):
     def _name(self, written: Any) -> str: ...
 
 
-def bins_of(table: NamedColumns, column: Any, bins: Any) -> tuple[str, tuple[Any, ...]]:
-    """The column of a histogram by name, and the edges of its bins."""
+def bins_of(table: NamedColumns, column: Any, bins: Any) -> tuple[str, Any]:
+    """The column of a histogram by name, and the edges of its bins, which are checked where it is cut."""
     name = table._name(column)
-    return name, tuple(equal_edges(table._columns[name], name, bins) if isinstance(bins, int) else bins)
+    return name, equal_edges(table._columns[name], name, bins) if isinstance(bins, int) else bins
 
 
 def with_bins(keys: Keys, name: str, bins: Sequence[Key]) -> Keys:
