@@ -67,6 +67,24 @@ from discreet.privacy.events import Event, PureEvent
 HALF = Fraction(1, 2)
 
 
+def ascending(limits: Sequence[int], example: str) -> tuple[int, ...]:
+    """Limits, checked; with some others, for whoever has to write them anew."""
+    stated = tuple(at_least_one("limits", limit) for limit in limits)
+    if not stated or list(stated) != sorted(set(stated)):
+        cure = f"list them from the smallest on, as limits={example}."
+        raise InvalidParameter(expected("ascending limits", "limits", list(stated), cure))
+    return stated
+
+
+def one_for_each(limits: tuple[int, ...], given: ArrayLike, name: str) -> NDArray[Any]:
+    """Whole numbers, one for each limit; refused by their name, where they are not."""
+    exact = exact_scores(given)
+    if exact.shape != (len(limits),) or exact.dtype.kind not in "iu":
+        cure = "pass one whole number for each limit."
+        raise InvalidParameter(expected(f"{len(limits)} {name}", name, exact.shape, cure))
+    return exact.astype(np.int64)
+
+
 class ChosenCount(NamedTuple):
     """Which limit was chosen, and its noisy count."""
 
@@ -98,11 +116,7 @@ class CountsUnderLimits:
     both_ways: bool
 
     def __init__(self, *, limits: Sequence[int], epsilon: object, units: int = 1, both_ways: bool = False) -> None:
-        stated = tuple(at_least_one("limits", limit) for limit in limits)
-        if not stated or list(stated) != sorted(set(stated)):
-            cure = "list them from the smallest on, as limits=[1, 2, 4]."
-            raise InvalidParameter(expected("ascending limits", "limits", list(stated), cure))
-        object.__setattr__(self, "limits", stated)
+        object.__setattr__(self, "limits", ascending(limits, "[1, 2, 4]"))
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "units", at_least_one("units", units))
         object.__setattr__(self, "both_ways", bool(both_ways))
@@ -155,11 +169,7 @@ class CountsUnderLimits:
         return ChosenCount(place, int(self.counting(place).add_noise(whole[place : place + 1], source)[0]))
 
     def _whole(self, counts: ArrayLike) -> NDArray[Any]:
-        exact = exact_scores(counts)
-        if exact.shape != (len(self.limits),) or exact.dtype.kind not in "iu":
-            cure = "pass one whole number for each limit."
-            raise InvalidParameter(expected(f"{len(self.limits)} counts", "counts", exact.shape, cure))
-        return exact.astype(np.int64)
+        return one_for_each(self.limits, counts, "counts")
 
     def margin(self, place: int, confidence: object = 0.95) -> int:
         """What a noisy count is too large by, at most, with this confidence; one-sided, and exact."""

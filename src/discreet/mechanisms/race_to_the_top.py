@@ -43,13 +43,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive
+from discreet.mechanisms.counts_under_limits import ascending, one_for_each
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.selection_probabilities import exact_scores
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.privacy.events import Event, PureEvent
@@ -86,11 +84,7 @@ class RaceToTheTop:
     units: int
 
     def __init__(self, *, limits: Sequence[int], epsilon: object, units: int = 1) -> None:
-        stated = tuple(at_least_one("limits", limit) for limit in limits)
-        if not stated or list(stated) != sorted(set(stated)):
-            cure = "list them from the smallest on, as limits=[1, 4, 16]."
-            raise InvalidParameter(expected("ascending limits", "limits", list(stated), cure))
-        object.__setattr__(self, "limits", stated)
+        object.__setattr__(self, "limits", ascending(limits, "[1, 4, 16]"))
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "units", at_least_one("units", units))
 
@@ -134,11 +128,7 @@ class RaceToTheTop:
         return law.quantile(1 - 2 * rare) if 2 * rare < 1 else 0
 
     def _whole(self, totals: ArrayLike) -> NDArray[Any]:
-        exact = exact_scores(totals)
-        if exact.shape != (len(self.limits),) or exact.dtype.kind not in "iu":
-            cure = "pass one whole number for each limit."
-            raise InvalidParameter(expected(f"{len(self.limits)} totals", "totals", exact.shape, cure))
-        return exact.astype(np.int64)
+        return one_for_each(self.limits, totals, "totals")
 
     @property
     def event(self) -> Event:
