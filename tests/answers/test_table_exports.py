@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.answers.table_exports import comma_separated
 from discreet.testing import people
 from workbook_sheets import sheet
 
@@ -26,6 +28,14 @@ def test_csv_is_the_table(tmp_path: Path) -> None:
     back = pd.read_csv(io.StringIO(text))
     assert list(back.columns) == found.to_pyarrow().column_names
     assert back["n"].tolist() == found["n"].tolist()
+
+
+@pytest.mark.parametrize("column", [["a", None, "b"], [None, 3, None], [None], ["a", "", None], [True, None]])
+def test_no_row_of_a_single_column_is_an_empty_line(column: list[object]) -> None:
+    """A key that is NULL, alone in its row, was an empty line, which every reader skips."""
+    table = pa.concat_tables([pa.table({"plan": column}), pa.table({"plan": pa.array([], pa.array(column).type)})])
+    rows = list(csv.reader(comma_separated(table).splitlines()))
+    assert rows == [["plan"], *([str(value).lower() if value is not None else ""] for value in column)]
 
 
 @pytest.mark.parametrize("path", ["/nowhere/x.csv", 3.5])

@@ -21,6 +21,25 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+def comma_separated(table: pa.Table) -> str:
+    r"""A table as comma-separated values, with a line of names.
+
+    NULL is nothing at all and empty text is ``""``. Where a table has one column both are ``""``: readers take a line
+    with nothing on it for no row.
+
+    >>> comma_separated(pa.table({"plan": ["a", None]}))
+    '"plan"\n"a"\n""\n'
+    """
+    from pyarrow import compute, csv
+
+    if table.num_columns == 1 and table.column(0).null_count:
+        texts = compute.fill_null(table.column(0).cast(pa.string()), "")
+        table = pa.table([texts], names=table.column_names)
+    sink = io.BytesIO()
+    csv.write_csv(table.combine_chunks(), sink)  # Arrow garbles empty chunks
+    return sink.getvalue().decode()
+
+
 class TableExports(ABC):
     """An answer that is a table, with a receipt."""
 
@@ -52,17 +71,14 @@ class TableExports(ABC):
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The same table as comma-separated values, with a line of names; `path` writes it to a file, too.
 
-        NULL is nothing at all, empty text is ``""``. A CSV file has no place for the receipt.
+        NULL is nothing at all, empty text is ``""``; in a table of one column both are ``""``. A CSV file has no
+        place for the receipt.
 
         >>> from discreet.testing import people
         >>> people().count().release(epsilon=1).to_csv().splitlines()[0]
         '"count","count_low","count_high"'
         """
-        from pyarrow import csv
-
-        sink = io.BytesIO()
-        csv.write_csv(self.to_pyarrow(), sink)
-        text = sink.getvalue().decode()
+        text = comma_separated(self.to_pyarrow())
         if path is not None:
             try:
                 with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 (a path of any kind)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.answers.table_exports import comma_separated
 from discreet.service.asked_tables import as_one
 
 
@@ -67,11 +67,7 @@ def _arrow(answer: Any) -> bytes:
 
 
 def _csv(answer: Any) -> bytes:
-    from pyarrow import csv
-
-    sink = io.BytesIO()
-    csv.write_csv(as_one(answer).to_pyarrow(), sink)
-    return sink.getvalue()
+    return comma_separated(as_one(answer).to_pyarrow()).encode()
 
 
 def _parquet(answer: Any) -> bytes:
