@@ -10,7 +10,7 @@ from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.privacy.declaration import Declaration
 from discreet.query.explain_application import application_account, drawn_total, paid_part, promised
 from discreet.query.explanation import Accuracy, ErrorOf, Explanation
-from discreet.truncation.total_reading import SHORT, TotalReading, taken_off
+from discreet.truncation.total_reading import SHORT, TotalReading
 
 VALUE, AT_LEAST = "value", "at_least"
 ABOVE = "value: how far above what units have up to the limit"
@@ -119,5 +119,5 @@ def _totals(reading: TotalReading) -> list[dict[str, Any]]:
 
 
 def _rounding(reading: TotalReading) -> str:
-    row = f"{2 * taken_off(reading.limits[-1]):.1g}"
+    row = f"{reading.row_rounding:.1g}"
     return f"each row down by less than {row}, and each total down to 1/{reading.parts:,}"

@@ -39,11 +39,6 @@ def ceiling(most: int) -> int:
     return 1 << (most - 1).bit_length()
 
 
-def taken_off(most: int) -> float:
-    """What is taken off a real amount, so that what it rounds to is no more than it: half a step, and a little."""
-    return ceiling(most) * 2.0**-41 * (1 + 2.0**-10)
-
-
 @dataclass(frozen=True, eq=False)
 class TruncatedTotal(NoTruth):
     """A noisy total under the limit that was chosen, and a bound below which the true one is not likely to be."""
@@ -114,6 +109,8 @@ class TotalReading:
     """Of one, in which the mechanism counts."""
     mechanism: Mechanism
     neighbors: Neighbors
+    row_rounding: float = 0.0
+    """A real amount counts for less than it is by less than this, in its own units."""
     charged_event: Event | None = None
 
     @property

@@ -18,13 +18,13 @@ Proof
     m where d is between 0 and m, m being l in these parts. Totals beyond 2**61 of them stand at that: which moves none
     further.
     *Bound.* min(x, l) <= x, and what floors take is taken from above. Amounts are cut at the largest limit before they
-    are added up, which changes no min(x, l), and half a step of the lattice and a little more is taken off each, so
-    that it rounds to no more than the amount. Both mechanisms are given the D_l, and promise no more than the largest.
+    are added up, which changes no min(x, l), and real ones are rounded down to whole steps. Both mechanisms are given
+    the D_l, and promise no more than the largest.
     *Near the best.* Where no x is above l_k, all D_i from there on are the total, which is what the mechanisms require.
     *Limits.* They are public: one that was stated; or powers of two (of four, in a race) up to `most`.
 Rounding
-    Of a real amount down, by less than 1.001 * 2**-40 of the largest limit (of the power of two that is not below it),
-    and of a unit's total down to 2**12 parts of one or more: `explain` says how much. Whole numbers: none.
+    Of a real amount down to steps: 2**-39 of the power of two that is not below its bound, or the largest limit where
+    that is less, but no finer than 2**-51 of that limit; `explain` says how much. Whole numbers: none.
 Source
     Dong, Fang, Yi, Tao, Machanavajjhala, "R2T" (SIGMOD 2022): truncated totals, and a race of them. Raskhodnikova and
     Smith (2015), Knop and Steinke (NeurIPS 2023): a limit chosen by penalized totals, in place of a race.
@@ -33,6 +33,7 @@ Mutant
     parts-for-wholes: the noise is for whole amounts where parts are counted; killed by test_what_the_noise_is_for.
     lattice-of-the-range: real amounts are rounded to the steps of their whole range; killed by
     test_a_generous_bound_of_amounts_changes_nothing.
+    amounts-to-the-nearest: real amounts are rounded to the nearest step; killed by test_no_real_amount_rounds_up.
     negative-amounts: amounts below 0 are taken; killed by test_refusals_cost_nothing.
     replaced-totals-as-added: where units are replaced, totals are taken to move one way; killed by
     test_what_the_noise_is_for.
@@ -74,7 +75,6 @@ from discreet.truncation.total_reading import (
     TotalReading,
     TruncatedTotal,
     ceiling,
-    taken_off,
 )
 
 MOST = 2**20
@@ -83,8 +83,8 @@ LARGEST = 2**39
 """Of a limit: whole numbers up to here are exact on the lattice."""
 PARTS = 2**10
 """Of one, in which totals of real amounts are counted."""
-FINE = 52
-"""A unit's total has no more than so many bits in finer parts of one: doubles are exact there."""
+OF_A_ROW, OF_A_UNIT = 39, 12
+"""A real amount is 2**39 steps at most, and the largest limit 2**12 times as many: doubles are exact there."""
 BASE = 4
 """By which the limits of a race grow: its noise grows with their number, and bounds are best near e."""
 AUTO, RACE = "auto", "race"
@@ -173,23 +173,22 @@ def priced_total(
     rows, amount = table._rows_of_a_unit(), _amount(table, value)  # noqa: SLF001 (a verb of this table, in another room)
     high = None if rows is None else rows * amount.high
     limits = _limits(limit, most, None if high is None else math.ceil(high))
-    own = _unit_totals(amount, limits[-1])
-    whole = view_of(own).columns[own.columns[-1]].kind is Kind.INTEGER
-    parts, fine = (1, 1) if whole else (PARTS, 2 ** min(30, FINE - limits[-1].bit_length()))
-    view = view_of(own if whole else _in_parts(own, limits[-1], fine))
+    own, step = _unit_totals(amount, limits[-1])
+    parts, fine = (PARTS, max(PARTS, step.denominator)) if step else (1, 1)
+    view = view_of(_in_parts(own, limits[-1], step, fine) if step else own)
     neighbors = view.source.declaration.neighbors
     mechanism = _mechanism(limits, parts, price, neighbors, race=limit == RACE)
     reading = TotalReading(
         of=amount.of, limits=limits, parts=parts, finer=fine // parts, mechanism=mechanism, neighbors=neighbors,
-        expression=_truncated(view, [one * fine for one in limits]),
+        row_rounding=float(step), expression=_truncated(view, [one * fine for one in limits]),
     )  # fmt: skip
     return reading, view.source
 
 
-def _in_parts(own: PrivateTable, most: int, fine: int) -> PrivateTable:
-    """The same with the totals in whole parts of one, rounded down."""
+def _in_parts(own: PrivateTable, most: int, step: Fraction, fine: int) -> PrivateTable:
+    """The same with the totals, which are in steps, in whole parts of one."""
     name = own.columns[-1]
-    return own.mutate(**{f"{name}_": lambda t: (t[name].clip(0, most) * fine).floor()})
+    return own.mutate(**{f"{name}_": lambda t: t[name].clip(0, int(most / step)) * int(step * fine)})
 
 
 def _truncated(view: TableView, limits: list[int]) -> ir.Table:
@@ -251,22 +250,24 @@ def _amount(table: PrivateTable, value: Any) -> _Amount:
     return _Amount(made, name, of, interval.high, amount.kind)
 
 
-def _unit_totals(amount: _Amount, most: int) -> PrivateTable:
-    """One row for each unit, with its total last, where no row has more than the largest limit.
+def _unit_totals(amount: _Amount, most: int) -> tuple[PrivateTable, Fraction]:
+    """One row for each unit, with its total last, where no row has more than the largest limit; and its steps.
 
-    The lattice of real amounts is of their range: that of a generous bound would round what people have to nothing.
+    Real amounts are counted in whole steps, rounded down. They are those of the range up to the limit: steps of a
+    generous bound would round what people have to nothing. Of others the step is 0.
     """
-    name = amount.name
+    name, step = amount.name, Fraction(0)
     if name is None:
-        return amount.table.per_unit(**{_free_name(amount.table): lambda t: t.count()})
+        return amount.table.per_unit(**{_free_name(amount.table): lambda t: t.count()}), step
     if amount.kind is Kind.BOOLEAN:
-        return amount.table.per_unit(**{f"{name}_": lambda t: t[name].sum()})
+        return amount.table.per_unit(**{f"{name}_": lambda t: t[name].sum()}), step
     cut = ceiling(most)
     made = amount.table.mutate(**{f"{name}_": lambda t: t[name].clip(0, cut)})
     if amount.kind is not Kind.INTEGER:
-        made = made.mutate(**{f"{name}__": lambda t: (t[f"{name}_"] - taken_off(most)).clip(0, cut)})
+        step = Fraction(max(ceiling(max(1, math.ceil(min(amount.high, cut)))), ceiling(most) >> OF_A_UNIT), 2**OF_A_ROW)
+        made = made.mutate(**{f"{name}__": lambda t: (t[f"{name}_"] * float(1 / step)).floor()})
     last = made.columns[-1]
-    return made.per_unit(**{f"{last}_": lambda t: t[last].sum()})
+    return made.per_unit(**{f"{last}_": lambda t: t[last].sum()}), step
 
 
 def _limits(stated: int | str, most: int | None, known: int | None) -> tuple[int, ...]:
