@@ -101,6 +101,16 @@ def test_the_order_of_rows_does_not_show() -> None:
     assert {(str(row["low"]), str(row["high"])) for row in found} == {("0.0", "0.0")}
 
 
+@pytest.mark.parametrize(("high", "off"), [(1, 1e-14), (10**6, 1e-9), (10**12, 2e-4), (2.0**60, 2**9)])
+def test_sums_are_near_those_of_doubles_under_generous_bounds(high: float, off: float) -> None:
+    """Of 2**40 steps of a range up to 10**12, amounts below 0.9 would be nothing."""
+    rows = pa.table({"who": ["a"] * 5000 + ["b"], "v": [min(high, 0.3)] * 5000 + [high]})
+    table = protected(rows, bounds={"v": (0, high)}).per_unit(s=_.v.sum(), m=_.v.mean())
+    for found, (number, value) in zip(rows_of(table), ((5000, 0.3), (1, float(high))), strict=True):
+        assert abs(found["s"] - number * value) <= number * off
+        assert abs(found["m"] - value) <= off
+
+
 def test_a_unit_out_of_sight_is_still_one() -> None:
     made = protected().drop("who").per_unit(n=_.count())
     assert made.columns == ("n",)

@@ -10,13 +10,13 @@ Relies on
     Sums of integers of 128 bits; the lattice of `planning.column_lattice`; IEEE division.
 Proof
     Rows are grouped by the unit's hidden columns, so groups are units. Counts, distinct counts, minima, maxima, any and
-    all do not depend on the order of rows. A sum is one of integers: of the values, or of what the lattice makes of
-    them, clipped to 62 bits before it is cast; the sum of integers does not depend on order either, and what is made of
-    it (a product with a power of two, a quotient by the number of values, clipped to the values' interval) is one
-    operation on the same numbers. So neighbors differ in the one row of one unit, and the limits of a query about the
-    features bound it as they bound any row.
+    all do not depend on the order of rows. A sum is one of integers of 128 bits: of the values, clipped to 62 bits
+    before it is cast, or of what the lattice makes of them, cast to a double and clipped; the sum of integers does not
+    depend on order either, and what is made of it (a product with a power of two, a quotient by the number of values,
+    clipped to the values' interval) is one operation on the same numbers. So neighbors differ in the one row of one
+    unit, and the limits of a query about the features bound it as they bound any row.
 Rounding
-    A real value is rounded to the nearest of 2**40 steps of its range before it is added.
+    A real value is rounded to the nearest of 2**51 steps or more of its range before it is added.
 Source
     PINQ's GroupBy: McSherry, "Privacy integrated queries" (2009), section 3; sums on a lattice: Casacuberta et al.,
     "Widespread underestimation of sensitivity" (2022).
@@ -49,6 +49,8 @@ from discreet.sensitivity.intervals import Interval
 
 ALLOWED = "count, nunique, sum, mean, min, max, any or all"
 LARGEST_SUM = 2**62
+REAL_BITS = 52
+"""Of the lattice on which real values are added: doubles are exact there, and sums of 2**75 rows have 128 bits."""
 DEEPER = 6
 """Operations that a feature adds to those of its expression."""
 
@@ -193,36 +195,37 @@ def _added(op: Any, of: Value) -> tuple[Lattice, Value]:
     lattice = centered(interval, MOST_BITS, weighted=False)
     if lattice.exact and of.kind is Kind.INTEGER:
         return lattice, of
+    lattice = centered(replace(interval, integer=False), REAL_BITS, weighted=False)
     x = cast(of.expr, Kind.REAL) * cast(ibis.literal(float(2.0**lattice.exponent)), Kind.REAL)
     steps = cast(ops.Floor(ops.Add(x, cast(ibis.literal(0.5), Kind.REAL))).to_expr(), Kind.INTEGER)
     low, high = (constant(end).expr for end in (lattice.low, lattice.high))
     return lattice, replace(of, expr=ibis.cases((steps < low, low), (steps > high, high), (steps <= high, steps)))
 
 
-def _total(column: ir.Value) -> ir.Value:
-    """An exact sum, 0 for none, moved into 62 bits before it is cast."""
-    low, high = (constant(end).expr for end in (-LARGEST_SUM, LARGEST_SUM))
-    return cast(ibis.least(ibis.greatest(column.sum().coalesce(0), low), high), Kind.INTEGER)
+def _total(column: ir.Value, lattice: Lattice) -> ir.Value:
+    """An exact sum of values or steps, 0 for none: a whole number of 62 bits, or a real one."""
+    added, (low, high) = column.sum().coalesce(0), _ends(lattice)
+    if lattice.exact:
+        return cast(ibis.least(ibis.greatest(added, constant(low).expr), constant(high).expr), Kind.INTEGER)
+    first, last = (cast(ibis.literal(float(end)), Kind.REAL) for end in (low, high))
+    total = ibis.least(ibis.greatest(cast(added, Kind.REAL), first), last)
+    return total * cast(ibis.literal(float(lattice.step)), Kind.REAL)
+
+
+def _ends(lattice: Lattice) -> tuple[int, int]:
+    """Of a sum, in steps: as many rows as a table may have, which says nothing, so that it is taken for no bound."""
+    low, high = (end * ROW_CAP for end in (min(0, lattice.low), max(0, lattice.high)))
+    return (max(-LARGEST_SUM, low), min(high, LARGEST_SUM)) if lattice.exact else (low, high)
 
 
 def _sum(op: Any, of: Value) -> Feature:
     lattice, steps = _added(op, of)
-    exact = lattice.exact and of.kind is Kind.INTEGER
-    step = float(lattice.step)
-    # As many rows as a table may have: that says nothing, so it is taken for no bound.
-    low, high = (
-        max(-LARGEST_SUM, min(end * ROW_CAP, LARGEST_SUM)) for end in (min(0, lattice.low), max(0, lattice.high))
-    )
-    whole = Interval(low * lattice.step, high * lattice.step, integer=exact)
-    half = Interval(whole.low / 2, whole.high / 2, integer=exact)
-    kind = Kind.INTEGER if exact else Kind.REAL
+    low, high = _ends(lattice)
+    whole = Interval(low * lattice.step, high * lattice.step, integer=lattice.exact)
+    half = Interval(whole.low / 2, whole.high / 2, integer=lattice.exact)
+    kind = Kind.INTEGER if lattice.exact else Kind.REAL
     known = replace(_result(of, kind, whole, nullable=False), narrow=half)
-
-    def made(column: ir.Value) -> ir.Value:
-        total = _total(column)
-        return total if exact else cast(total, Kind.REAL) * cast(ibis.literal(step), Kind.REAL)
-
-    return Feature(steps, made, known)
+    return Feature(steps, lambda column: _total(column, lattice), known)
 
 
 def _mean(op: Any, of: Value) -> Feature:
@@ -232,8 +235,7 @@ def _mean(op: Any, of: Value) -> Feature:
 
     def made(column: ir.Value) -> ir.Value:
         number = ops.NullIf(cast(column.count(), Kind.INTEGER), constant(0).expr).to_expr()
-        step = cast(ibis.literal(float(lattice.step)), Kind.REAL)
-        mean = cast(_total(column), Kind.REAL) * step / cast(number, Kind.REAL)
+        mean = cast(_total(column, lattice), Kind.REAL) / cast(number, Kind.REAL)
         first, last = (cast(ibis.literal(float(end)), Kind.REAL) for end in (low, high))
         return ibis.cases((mean < first, first), (mean > last, last), (mean.notnull(), mean))
 
