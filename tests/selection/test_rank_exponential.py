@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -77,6 +78,46 @@ def test_far_targets_fail_for_no_table() -> None:
             found = choose(line, Questions(none, last, wanted, none, none, (1,), (rate,)), splitmix(3))
             assert found.min() >= 0
             assert found.max() <= 23
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("beyond", [Fraction(-7), Fraction(-1, 2), Fraction(1, 2), Fraction(7)])
+def test_targets_beyond_all_mass_take_one_draw(*, beyond: Fraction, tied: bool) -> None:
+    """All positions were far from such a target: a uniform one of them was drawn, and kept once in all of them."""
+    line = line_of((0, 0, 1), (0, 10**6, 1), cells=2 * 10**6, groups=1)
+    whole = 6 if beyond > 0 else 0
+    target = math.floor(whole + 3 * beyond)
+    parts = [np.full(50, number) for number in (0, 8 * 10**6 - 1, target, int((whole + 3 * beyond - target) * 2), 0)]
+    source, asked_for = splitmix(8), []
+
+    def words(n: int) -> NDArray[np.uint64]:
+        asked_for.append(n)
+        if sum(asked_for) > 20_000:
+            pytest.fail("a draw that takes so many words does not end")
+        return source(n)
+
+    found = choose(line, Questions(*parts, (2,), (Fraction(1000),), tied), words)
+    assert (found >= 4 * 10**6 + 3).all() if beyond > 0 and not tied else (found <= 8 * 10**6 - 1).all()
+    if tied:  # the mass reaches as far in the cell that holds something
+        assert (found >= 4 * 10**6).all() if beyond > 0 else (found <= 3).all()
+
+
+@pytest.mark.parametrize("window", [0, 3, 80])
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("share", [Fraction(-3, 2), Fraction(5, 2)])
+def test_the_law_of_a_target_beyond_all_mass(*, share: Fraction, tied: bool, window: int) -> None:
+    line = line_of(*[(0, cell, 1 + cell % 3) for cell in range(3)], cells=5, groups=1)
+    rate = Fraction(1, 3)
+    one = replace(asked(line, 1, 17, share, rate), tied=tied)
+    start = np.arange(1, 18)
+    if tied:
+        start = start - start % 4
+    ends = [line.mass_below(start), line.mass_below(start + 3) if tied else line.mass_below(start)]
+    first, last = (int(line.mass_below(np.array([end]))[0]) for end in (1, 17))
+    target = float(first + share * (last - first))
+    off = np.maximum(np.maximum(ends[0] - target, target - ends[1]), 0)
+    weights = np.exp(-float(rate) * (off - off.min()))
+    fits(choose(line, one, splitmix(9), window=window) - 1, weights / weights.sum())
 
 
 def fits(found: NDArray[np.int64], expected: NDArray[np.float64]) -> None:

@@ -13,10 +13,13 @@ Proof
     the share f / (PARTS-1) of it. So along a cell C rises by equal steps, and between cells that hold something it is
     constant: positions fall into runs in which |C - T| rises by equal steps, up or down, once the cell in which C meets
     T is cut there. `batched_categorical.run` draws a run and a member.
+    *Targets.* A target beyond the masses that positions from low to high can have is moved to the nearest one of these:
+    that takes the same from |C - T| at every position, and so leaves the law as it is.
     *Far away.* Where |C - T| exceeds a window, all cells on that side are one run with the |C - T| of its nearest
     position throughout: an upper bound of each weight. If it is drawn, a uniform member of it is kept with probability
     exp(-rate (|C(p) - T| - bound)), the ratio of its weight to the bound; otherwise the question is drawn anew. That is
-    rejection from a majorant, so the law is the stated one.
+    rejection from a majorant, so the law is the stated one. Some position has no |C - T| above what one cell's mass
+    makes, so that a run beyond the window is drawn seldom.
     All arithmetic is in integers: masses in units of 1 / (PARTS-1), the target as a whole number and a fraction; in 64
     bits where masses, targets and the window around these add up to less than 2**62, and in Python's otherwise.
 Rounding
@@ -27,8 +30,8 @@ Source
 Mutant
     far-is-kept: what lies beyond the window is kept without a second look; killed by test_far_cells_have_their_law.
     atoms-lie-below: a cell's mass lies below all of its positions; killed by test_positions_have_their_law.
-    targets-wrap: the window around a far target wraps around in 64 bits; killed by
-    test_far_targets_fail_for_no_table.
+    targets-out-of-reach: a target stays beyond all masses, and what is drawn is kept once in all positions; killed by
+    test_targets_beyond_all_mass_take_one_draw.
 """
 
 from __future__ import annotations
@@ -147,7 +150,8 @@ class Questions:
 
 def choose(line: CandidateLine, questions: Questions, words: RandomWords, *, window: int = WINDOW) -> Places:
     """A position for each question."""
-    masses = int(line.below[-1]) + (int(np.abs(questions.whole).max()) if questions.whole.size else 0)
+    questions = _within_reach(line, questions)
+    masses = 2 * int(line.below[-1])
     # Where masses and targets, or the window around these, may not fit in 64 bits, all of them are Python's integers.
     if max(masses + FARTHEST, masses * max(questions.parts)) >= SAFE:
         line = replace(line, mass=line.mass.astype(object), below=line.below.astype(object))
@@ -165,6 +169,17 @@ def choose(line: CandidateLine, questions: Questions, words: RandomWords, *, win
         result[left[kept]] = position[kept]
         left = left[~kept]
     return result
+
+
+def _within_reach(line: CandidateLine, questions: Questions) -> Questions:
+    """The same with each target moved to the nearest of the masses that its positions can have."""
+    low, high = questions.low, questions.high
+    if questions.tied:
+        low, high = low - low % PARTS, high - high % PARTS + UNIT
+    least, most = line.mass_below(low), line.mass_below(high)
+    over = questions.whole >= most
+    rest = np.where(over | (questions.whole < least), 0, questions.rest)
+    return replace(questions, whole=np.where(over, most, np.maximum(questions.whole, least)), rest=rest)
 
 
 def _away(line: CandidateLine, asked: Questions, position: Places) -> Integers:

@@ -264,7 +264,8 @@ def _unit_totals(amount: _Amount, most: int) -> tuple[PrivateTable, Fraction]:
     cut = ceiling(most)
     made = amount.table.mutate(**{f"{name}_": lambda t: t[name].clip(0, cut)})
     if amount.kind is not Kind.INTEGER:
-        step = Fraction(max(ceiling(max(1, math.ceil(min(amount.high, cut)))), ceiling(most) >> OF_A_UNIT), 2**OF_A_ROW)
+        high = ceiling(max(1, math.ceil(min(amount.high, Fraction(cut)))))
+        step = Fraction(max(high, cut >> OF_A_UNIT), 2**OF_A_ROW)
         made = made.mutate(**{f"{name}__": lambda t: (t[f"{name}_"] * float(1 / step)).floor()})
     last = made.columns[-1]
     return made.per_unit(**{f"{last}_": lambda t: t[last].sum()}), step
