@@ -17,6 +17,9 @@ Proof
     cells and the part of epsilon that is not spent on counting. All cells above every value miss that by t, and one at
     least does not miss it, if there is so much mass; so one of those above is drawn with probability at most `MISS`.
     With less mass nothing is said: the interval rests on the rows that are counted beyond the cut (`rank_estimates`).
+    t is at least half the mass of one row. All below this is won by no row: it would leave the chance at `MISS` however
+    large epsilon is. At half a row, cells above every value and those between the two largest ones miss by half a row
+    each, and the chance of either falls to 0 as epsilon grows.
 Rounding
     Parts of epsilon are exact fractions.
 Source
@@ -27,6 +30,8 @@ Mutant
     by test_intervals_of_persons_are_not_far_wider_than_their_noise.
     outer-rungs-beside-the-inner: the outermost rungs lie where the inner ones do; killed by
     test_an_interval_seldom_ends_with_the_range.
+    ends-aim-at-nothing: the mass beyond an end may be any part of a row; killed by
+    test_an_end_is_exact_where_epsilon_is_large.
     counting-is-free: the masses are counted at the epsilon of all cuts; killed by test_parts_add_up_to_epsilon.
 """
 
@@ -154,12 +159,14 @@ def _rungs(wanted: int, cuts: QuantileCuts, epsilon: Fraction) -> list[Stage]:
     return [*(Stage(cuts=cuts, epsilon=inner) for cuts in both), Stage(cuts=ends, epsilon=outer)]
 
 
-def of_end(like: QuantileCuts, epsilon: Fraction, groups: int, *, top: bool) -> QuantileCuts:
-    """The cut for a minimum or a maximum, on a line like the given one."""
+def of_end(like: QuantileCuts, epsilon: Fraction, groups: int, *, top: bool, row: int) -> QuantileCuts:
+    """The cut for a minimum or a maximum, on a line like the given one on which a row has this mass."""
     counting = epsilon * end_counting(like.cells)
     stage = Stage(cuts=(Cut(place=0, mass=1),), epsilon=epsilon - counting)
     like = replace(like, tied=True, counting=counting)
-    mass = math.ceil(like.farthest(stage, stage.cuts[0], groups, MISS))
+    likely = like.farthest(stage, stage.cuts[0], groups, MISS)
+    within_a_row = max(Fraction(row, 2), Fraction(math.ceil(likely * PARTS), PARTS))
+    mass = math.ceil(likely) if likely > row else within_a_row
     return replace(like, stages=(replace(stage, cuts=(Cut(place=0, mass=-mass if top else mass),)),))
 
 
@@ -189,4 +196,4 @@ def rank_error(priced: PricedRanks, groups: int, confidence: float) -> tuple[flo
 
 def rows_beyond(one: PricedRanks) -> float:
     """How many rows it takes for a released end to show where they are; half of them lie beyond it."""
-    return 2 * abs(one.cuts.stages[0].cuts[0].mass) / one.steps
+    return float(2 * abs(one.cuts.stages[0].cuts[0].mass) / one.steps)

@@ -64,8 +64,8 @@ class Cut:
     """The place of the cut below it that was made before; none for the start of the line."""
     high: int | None = None
     share: Fraction | None = None
-    mass: int = 0
-    """Without a share: how much mass is wanted below it, or, if negative, above it."""
+    mass: int | Fraction = 0
+    """Without a share: how much mass is wanted below it, or, if negative, above it; cut to 1 / UNIT."""
 
     @property
     def reach(self) -> Fraction:
@@ -178,7 +178,7 @@ class QuantileCuts:
             high.append(start + line.length - 1 if cut.high is None else cuts[cut.high])
             first, last = line.mass_below(low[-1]), line.mass_below(high[-1])
             if cut.share is None:
-                whole.append(first + cut.mass * UNIT if cut.mass >= 0 else last + cut.mass * UNIT)
+                whole.append((first if cut.mass >= 0 else last) + int(cut.mass * UNIT))
                 rest.append(np.zeros(line.groups, dtype=np.int64))
                 continue
             above, below = cut.share.numerator, cut.share.denominator
