@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ from discreet.engines.duckdb_texts import computed_text
 from discreet.engines.engine import AddNoise, logger, shielded
 from discreet.engines.files import FilesChanged, all_unchanged
 from discreet.engines.inputs import table
+from discreet.engines.merged_values import check_told_apart
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
 from discreet.engines.relational_operations import named
@@ -30,7 +31,7 @@ from discreet.planning.batches import ROWS, of_size
 from discreet.planning.group_keys import Keys
 from discreet.planning.key_file import KeyFile
 from discreet.planning.plan import Plan
-from discreet.privacy.declaration import Declaration
+from discreet.privacy.declaration import Bound, Declaration
 
 UNPACKED_NOTE = "-- Instead of the one above, where a unit has more rows in a group than its sums can tell apart:\n"
 """What people read before the statement without packing."""
@@ -48,7 +49,7 @@ class DuckDB(Connected):
     def __init__(self, data: Any, schema: Mapping[str, str] | None, beside: Any = None) -> None:
         found = table(data, schema, beside)
         super().__init__(found.backend, found.table, found.backend.con)
-        self._unreadable, self._files = found.unreadable, found.files
+        self._unreadable, self._files, self._merged = found.unreadable, found.files, found.merged
         self._is_curators = isinstance(data, ir.Table)
         self._protected_settings = self._settings_at_first() if self._is_curators else {}
         self._of_views = self._is_curators and not self._with_lock(lambda raw: is_stored(self._raw, raw))
@@ -61,6 +62,13 @@ class DuckDB(Connected):
         self._statements = Statements(lambda plan: self.compiled(totals(plan, packs=packs(plan))))
         self._named: dict[str, frozenset[str]] = {}
         """The columns that statements compiled here name; of others it is not known."""
+
+    def keyed_rows(
+        self, by: Sequence[str], bounds: Mapping[str, tuple[Bound, Bound]], wanted: frozenset[str] | None
+    ) -> tuple[tuple[str, ...], str]:
+        """The same; refuses keys of which two could be read as one."""
+        check_told_apart(by, self._merged)
+        return super().keyed_rows(by, bounds, wanted)
 
     @property
     def own_connection(self) -> Any:

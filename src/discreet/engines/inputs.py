@@ -9,9 +9,9 @@ import datetime
 import decimal
 import itertools
 import os
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -25,7 +25,9 @@ from discreet.engines.decimal_digits import WIDTH, within_digits
 from discreet.engines.duckdb_names import qualified
 from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.duckdb_texts import TOTAL, column_of_file
-from discreet.engines.files import UNREADABLE, Columns, Files, header, listed, literal, partitions
+from discreet.engines.files import UNREADABLE, Files, header, listed, literal, partitions
+from discreet.engines.merged_values import merged_in_files, merged_in_frame
+from discreet.engines.parquet_columns import GEOMETRY, IN_MILLISECONDS, parquet_columns
 from discreet.engines.refused_inputs import ADDRESS, no_file, no_table
 from discreet.errors import InvalidParameter, expected
 from discreet.planning.temporary_folders import Folder
@@ -52,6 +54,8 @@ class RawTable(NamedTuple):
     """The columns that are left out, and their types."""
     files: Files | None = None
     """Where it lies, if it lies in files."""
+    merged: Mapping[str, str] = MappingProxyType({})
+    """The columns of which values that differ may be read as one, and their types."""
 
 
 def connection() -> Backend:
@@ -87,7 +91,7 @@ def table(data: Any, schema: Mapping[str, str] | None, beside: Backend | None = 
         ) from None
     finally:
         backend.con.unregister("arriving")
-    return RawTable(backend, _typed(backend.table(name), schema), unreadable)
+    return RawTable(backend, _typed(backend.table(name), schema), unreadable, None, merged_in_frame(whole.schema))
 
 
 def no_schema(schema: Mapping[str, str] | None) -> None:
@@ -133,7 +137,7 @@ def _file(path: str, schema: Mapping[str, str] | None, beside: Backend | None) -
 def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
     """Parquet files as DuckDB reads them, apart from columns of which it would fail on a row."""
     try:
-        files = Files(paths, lambda one: _parquet_columns(backend, one), ordered=False)
+        files = Files(paths, lambda one: parquet_columns(backend.con, one), ordered=False)
     except Exception:  # noqa: BLE001 (whatever DuckDB says of a file may quote it)
         cure = "check that the file is complete and that you may read it."
         raise InvalidParameter(expected("a readable Parquet file", "data", path, cure)) from None
@@ -148,24 +152,7 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
     # Columns that are made of folder names are text, whatever the names are: no type comes from data.
     options = f"hive_partitioning={str(bool(added)).lower()}, hive_types_autocast=false, {TOTAL}"
     raw = _viewed(backend, f"SELECT {written} FROM read_parquet({_list(paths)}, {options})")  # noqa: S608 (quoted names)
-    return RawTable(backend, raw, unreadable, files)
-
-
-IN_MILLISECONDS = "TIMESTAMP in milliseconds"
-"""DuckDB widens them as it reads, and fails on a whole file that has one far moment."""
-GEOMETRY = "GEOMETRY"
-"""A type that Ibis reads with an extension, which is not there."""
-MILLISECONDS = re.compile(r"'TIMESTAMP_MILLIS'|TimestampType\(.*MILLIS=MilliSeconds")
-
-
-def _parquet_columns(backend: Backend, path: str) -> Columns:
-    """The columns of one file, and their types."""
-    file = _list((path,))
-    stored = backend.con.execute(f"SELECT name, converted_type, logical_type FROM parquet_schema({file})").fetchall()  # noqa: S608 (quoted)
-    far = {name for name, *kind in stored if MILLISECONDS.search(str(kind))}
-    described = f"DESCRIBE SELECT * FROM read_parquet({file}, hive_partitioning=false)"  # noqa: S608 (quoted)
-    columns = backend.con.execute(described).fetchall()
-    return tuple((name, IN_MILLISECONDS if name in far else kind) for name, kind, *_ in columns)
+    return RawTable(backend, raw, unreadable, files, merged_in_files(dict(files.columns)))
 
 
 def _check_all(files: Files, path: str, which: str) -> None:

@@ -1,0 +1,67 @@
+"""Columns of which values that differ are read as one, by their types: they may not name a unit, nor a key on the way.
+
+Claim
+    `check_told_apart(names, merged)` refuses a column if a file or a frame has it in a type of which DuckDB reads two
+    values as one: decimals of more than 38 digits, as doubles; nanoseconds with a zone in files, and in 96 bits, as
+    microseconds; milliseconds of dates, as days. Of all other types that are read, values are equal as units only if
+    they are equal in the file or frame, except for bytes of a text in a Parquet file that are not UTF-8.
+Requires
+    Nothing of the rows. The types are those that `parquet_columns` and Arrow state.
+Relies on
+    `language.barrier.unit_column`, which neither clips nor rounds what DuckDB has read.
+Proof
+    Two persons whose ids are read as one are one unit. A bounded total then counts what is made of both persons'
+    rows, within the limits of one. Without the rows of one of them it may be any other total within these limits: it
+    moves by up to twice what one unit adds, so the claim for each of them would be twice as weak as stated. Doubles
+    have 53 bits, so decimals of 17 digits and more may meet in one; microseconds are read of what has three digits
+    more. The other types are read into types with all of their values (tested, type by type).
+Rounding
+    None.
+Source
+    Parquet's logical types DECIMAL and TIMESTAMP, and its INT96, which is deprecated; Arrow's date64.
+Mutant
+    units-merge: a unit is taken in any type; killed by test_units_that_would_be_read_alike_are_refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+
+from discreet.engines.decimal_digits import WIDTH
+from discreet.engines.parquet_columns import OLD_TIMESTAMP, WIDE_DECIMAL
+from discreet.errors import InvalidParameter, expected
+
+
+def merged_in_files(kinds: Mapping[str, str]) -> dict[str, str]:
+    """The columns of Parquet files, by their types, of which values that differ may be read as one.
+
+    >>> merged_in_files({"person": "TIMESTAMPTZ_NS", "x": "DOUBLE"})
+    {'person': 'TIMESTAMPTZ_NS'}
+    """
+    return {name: kind for name, kind in kinds.items() if kind in (WIDE_DECIMAL, OLD_TIMESTAMP) or "TZ_NS" in kind}
+
+
+def merged_in_frame(schema: pa.Schema) -> dict[str, str]:
+    """The same of a frame.
+
+    >>> merged_in_frame(pa.schema({"person": pa.decimal256(40), "x": pa.decimal128(9)}))
+    {'person': 'decimal256(40, 0)'}
+    """
+    return {field.name: str(field.type) for field in schema if _is_merged(field.type)}
+
+
+def _is_merged(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_merged(kind.value_type)
+    return pa.types.is_date64(kind) or (pa.types.is_decimal(kind) and kind.bit_width > WIDTH)
+
+
+def check_told_apart(names: Iterable[str], merged: Mapping[str, str]) -> None:
+    """Refuses columns by which rows of different people could be taken for those of one."""
+    for name in names:
+        if name in merged:
+            what = "a unit, and keys that lead to it, in a type that is read value by value"
+            cure = "write it as text or as a whole number: of this type, two people could be read as one."
+            raise InvalidParameter(expected(what, "column", f"{name}: {merged[name]}", cure))
