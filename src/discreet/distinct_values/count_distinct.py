@@ -43,7 +43,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import ibis
-import ibis.expr.operations as ops
 import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
@@ -53,8 +52,7 @@ from discreet.distinct_values.value_assignment import assigned
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
 from discreet.exact.given_values import flag
-from discreet.language.checked_expressions import Kind
-from discreet.language.column_lineage import source_columns
+from discreet.language.checked_expressions import Kind, told_apart
 from discreet.ledger.ledger import stated_guarantee
 from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.noise.entropy import RandomWords
@@ -69,7 +67,6 @@ from discreet.query.source import ReleaseCall
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import TableView, view_of
 from discreet.query.unpriced_question import UnpricedQuestion
-from discreet.sensitivity.intervals import LARGEST_INT
 
 MOST = 4096
 """The largest limit that is tried: a few more would cost next to nothing, and hide next to nobody."""
@@ -265,11 +262,10 @@ def priced_count(
     """The priced reading, and the source that it is made of; reads and spends nothing."""
     name = table._name(column)  # noqa: SLF001 (a verb of this table, in another room)
     view = view_of(table)
-    kind = view.columns[name].kind
+    kind = told_apart(view.columns[name], name).kind
     if kind is Kind.REAL:
         cure = f"write .mutate(whole=_.{name}.floor()), or use .cut(...), and count the values of that."
         raise InvalidQuery(expected("values that are compared exactly", name, kind.said, cure))
-    _check_held(view, name)
     declared = view.source.declaration
     mechanism = CountsUnderLimits(
         limits=_limits(max_values, table._rows_of_a_unit() if view.units else 1),  # noqa: SLF001 (as above)
@@ -281,18 +277,6 @@ def priced_count(
         column=name, expression=_pairs(view, name), mechanism=mechanism, neighbors=declared.neighbors
     )
     return found, view.source
-
-
-def _check_held(view: TableView, name: str) -> None:
-    """Refuses whole numbers of which the barrier reads many as one: those from 2**63 on, unless bounds say so."""
-    value = view.columns[name]
-    if value.kind is not Kind.INTEGER or value.interval is None or value.interval.high < LARGEST_INT:
-        return
-    schema = view.source.schema
-    for column in sorted(source_columns(value.expr.op().find(ops.Field))):
-        if column in schema and schema[column].is_uint64():
-            cure = f"cast {column} to text before the table is protected: from 2**63 on, whole numbers are read as one."
-            raise InvalidQuery(expected("values that are told apart", column, str(schema[column]), cure))
 
 
 def _limits(stated: int | str, rows: int | None) -> list[int]:

@@ -120,7 +120,8 @@ def scan(
         if name in auto and interval is not None:
             narrow = replace(interval, low=interval.low / 2, high=interval.high / 2)
         span: Any = bounds.get(name) if kind in MOMENTS else None
-        columns[name] = Value(table[name], kind, interval, nullable=True, narrow=narrow, span=span)
+        capped = schema[name].is_uint64() and name not in bounds
+        columns[name] = Value(table[name], kind, interval, nullable=True, narrow=narrow, span=span, capped=capped)
     return Scan(table, columns)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 
-from discreet.errors import InvalidQuery
+from discreet.errors import InvalidQuery, expected
 from discreet.sensitivity.intervals import LARGEST, LARGEST_INT, SMALLEST_INT, Interval, hull
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ class Value:
     """The expression about as the analyst wrote it."""
     span: tuple[date | datetime, date | datetime] | None = None
     """The bounds of a date, where they were stated."""
+    capped: bool = False
+    """Whether values that differ are read as one though nobody stated bounds: whole numbers from 2**63 on."""
 
     @property
     def unbounded(self) -> bool:
@@ -126,6 +128,17 @@ def number(expr: ir.Value, interval: Interval, *, nullable: bool, what: str) -> 
             "Hint: give its columns bounds in dp.protect(bounds=...), or bound the expression with .clip(low, high)."
         )
     return Value(expr, Kind.INTEGER if interval.integer else Kind.REAL, interval, nullable)
+
+
+def told_apart(value: Value, what: str) -> Value:
+    """A value as it is; refused where several of a column without sign are read as one."""
+    if value.capped:
+        cure = (
+            "make it text or a signed integer before dp.protect, or state bounds=; "
+            ".clip(0, 2**63 - 1) says that larger ones are one value."
+        )
+        raise InvalidQuery(expected("whole numbers that are told apart", what, "64 bits without a sign", cure))
+    return value
 
 
 def float_text(interval: Interval) -> str:

@@ -24,6 +24,7 @@ from discreet.language.checked_expressions import (
     joined,
     real,
     same_kind,
+    told_apart,
 )
 from discreet.language.literals import constant
 
@@ -127,7 +128,7 @@ def null_test(op: ops.Unary, lower: Lower) -> Value:
 def choice(op: ops.Node, values: list[Value], expr: ir.Value, *, nullable: bool) -> Value:
     """One of several values of a kind."""
     del op
-    return Value(expr, values[0].kind, joined(values), nullable)
+    return Value(expr, values[0].kind, joined(values), nullable, capped=any(value.capped for value in values))
 
 
 def coalesce(op: ops.Coalesce, lower: Lower) -> Value:
@@ -200,7 +201,7 @@ def conversion(op: ops.Cast, lower: Lower) -> Value:
     if value.kind is Kind.TEXT and target.is_string():
         return value
     if value.kind is Kind.INTEGER and target.is_string():
-        return Value(cast(value.expr, Kind.TEXT), Kind.TEXT, None, value.nullable)
+        return Value(cast(told_apart(value, name_of(op)).expr, Kind.TEXT), Kind.TEXT, None, value.nullable)
     if value.kind in (Kind.DATE, Kind.TIMESTAMP) and (target.is_date() or _is_plain_timestamp(target)):
         kind = Kind.DATE if target.is_date() else Kind.TIMESTAMP
         return Value(cast(value.expr, kind), kind, None, value.nullable)

@@ -165,13 +165,13 @@ def _extreme(op: Any, of: Value) -> Feature:
         raise InvalidQuery(f"Expected numbers, text or dates, got {name_of(op)}.\nHint: use .any() or .all().")
     chosen = "min" if isinstance(op, ops.Min) else "max"
     known = _result(of, of.kind, of.interval, nullable=of.nullable)
-    return Feature(signless(of), lambda c: getattr(c, chosen)(), replace(known, narrow=of.narrow))
+    return Feature(signless(of), lambda c: getattr(c, chosen)(), replace(known, narrow=of.narrow, capped=of.capped))
 
 
 def _least(of: Value) -> Feature:
     """The unit's own column, which is the same in all its rows."""
     known = _result(of, of.kind, of.interval, nullable=of.nullable)
-    return Feature(of, lambda c: c.min(), replace(known, narrow=of.narrow))
+    return Feature(of, lambda c: c.min(), replace(known, narrow=of.narrow, capped=of.capped))
 
 
 def _quantified(op: Any, of: Value) -> Feature:
