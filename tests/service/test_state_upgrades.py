@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
+from discreet.service import state_store
 from discreet.service.jobs import JobBook
 from discreet.service.public_moments import State
-from discreet.service.state_store import Execute, StateStore
+from discreet.service.state_store import Execute, Outdated, StateStore
 
 FIRST_JOBS = """CREATE TABLE job (
     id TEXT PRIMARY KEY, principal TEXT NOT NULL, dataset TEXT NOT NULL, idempotency TEXT, digest TEXT NOT NULL,
@@ -41,3 +46,65 @@ def test_a_state_of_the_first_version_is_brought_up_to_this_one(place: str, open
         for ledger in ("a ledger", "the place that it was moved to"):
             book.adopt("people", ledger, "staff")
             assert book.hidden_entries(ledger, [7]) == {7}
+
+
+def newer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on, stores are opened by the version after this one."""
+    after = str(state_store.VERSION + 1)
+    upgrade = (
+        "ALTER TABLE principal ADD COLUMN born TEXT",
+        f"UPDATE meta SET value = '{after}' WHERE name = 'version'",  # noqa: S608 (a number of our own)
+    )
+    monkeypatch.setattr(state_store, "UPGRADES", {**state_store.UPGRADES, str(state_store.VERSION): upgrade})
+    monkeypatch.setattr(state_store, "VERSION", state_store.VERSION + 1)
+
+
+def add(name: str) -> Callable[[Execute], None]:
+    return lambda execute: (execute("INSERT INTO principal (name) VALUES (?)", name), None)[1]
+
+
+def test_a_process_of_an_older_version_writes_and_reads_nothing_more(
+    opened: Callable[[], StateStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the newer one has changed the tables, the older one says one thing, whatever it does."""
+    old, beside = opened(), opened()
+    old.write(add("ada"))
+    newer(monkeypatch)
+    new = opened()
+    new.write(add("bob"))
+    for store in (old, beside):
+        for act in (lambda one: one.write(add("cleo")), lambda one: one.read("SELECT name FROM principal")):
+            for _ in range(2):
+                with pytest.raises(Outdated, match="a newer version has changed"):
+                    act(store)
+    assert new.read("SELECT name FROM principal ORDER BY name") == [("ada",), ("bob",)]
+    monkeypatch.setattr(state_store, "VERSION", state_store.VERSION - 1)
+    with pytest.raises(state_store.LedgerError, match="a state of version"):
+        opened()
+
+
+def test_an_upgrade_waits_for_a_write_that_has_begun(
+    opened: Callable[[], StateStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise it could come between the look at the version and what is written after it."""
+    old, held, going = opened(), threading.Event(), threading.Event()
+
+    def holding(execute: Execute) -> None:
+        held.set()
+        assert going.wait(60)
+        execute("INSERT INTO principal (name) VALUES ('ada')")
+
+    with ThreadPoolExecutor(2) as threads:
+        written = threads.submit(old.write, holding)
+        assert held.wait(60)
+        newer(monkeypatch)
+        upgraded = threads.submit(opened)
+        with pytest.raises(TimeoutError):
+            upgraded.result(0.2)
+        assert old.read("SELECT COUNT(*) FROM principal") == [(0,)]
+        going.set()
+        written.result(60)
+        new = upgraded.result(60)
+    assert new.read("SELECT name, born FROM principal") == [("ada", None)]
+    with pytest.raises(Outdated):
+        old.write(add("bob"))

@@ -30,6 +30,7 @@ _SESSION = (
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
 )
 _TURN = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))"
+_BESIDE = "SELECT pg_advisory_xact_lock_shared(hashtextextended(?, 0))"
 _AGAIN = ("40P01", "40001", "55P03")
 
 
@@ -66,6 +67,10 @@ class PostgresConnection:
         if others and found != [(False, False)]:
             cure = "name another one after #; a ledger has a schema of its own, too."
             raise LedgerError(expected("a schema for the state alone", "state", told(self._place), cure))
+
+    def take_turn(self) -> None:
+        """Within a transaction that writes: beside others that do, and not beside one that prepares."""
+        self.execute(_BESIDE, (f"discreet {self._schema}",))
 
     def is_worth_another_try(self, problem: BaseException) -> bool:
         """Whether a statement failed for what others did meanwhile, so that it may succeed by itself."""

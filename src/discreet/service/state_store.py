@@ -3,6 +3,27 @@
 Writes that wait together are committed together, by one thread of each process: a transaction that reaches the disk
 costs the same for one as for a hundred.
 
+Claim
+    Once a state is of another version, a process of this one writes nothing more to it, and gives nothing back that it
+    read of it.
+Requires
+    Versions only grow, each upgrade in one transaction that changes the version too.
+Relies on
+    SQLite's lock on a file that is written. PostgreSQL's advisory locks, which last until a transaction ends.
+Proof
+    *Writes.* A transaction that writes first keeps upgrades out until it ends (`take_turn`), then reads the version,
+    and goes on only if that is its own. So no upgrade lies between that look and its end.
+    *Reads.* The version is read after the rows. If it is still this one's, it was when the rows were read.
+Rounding
+    None.
+Source
+    Optimistic concurrency control: Kung and Robinson (1981).
+Mutant
+    old-processes-write-on: a write does not look at the version; killed by
+    test_a_process_of_an_older_version_writes_and_reads_nothing_more.
+    old-processes-read-on: a read does not either; killed by
+    test_a_process_of_an_older_version_writes_and_reads_nothing_more.
+
 Not left to SQLAlchemy: two dozen statements that SQLite and PostgreSQL read alike need no layer between, and a
 transaction here has to begin and end where this file says.
 """
@@ -41,6 +62,19 @@ FAILURE = (
     "Hint: ask the operator to look at the log; what was paid for is on record, and the same request is free."
 )
 
+OUTDATED = (
+    "Expected a store of this version of the service, got one that a newer version has changed.\n"
+    "Hint: ask the operator to stop this process; accepted jobs go on in the newer one."
+)
+"""What a process says that runs on after a newer one was started."""
+
+
+class Outdated(LedgerError):
+    """The tables are those of another version."""
+
+    def __init__(self) -> None:
+        super().__init__(OUTDATED)
+
 
 class Execute(Protocol):
     """Runs one statement with its values, and returns the rows that it gives."""
@@ -65,6 +99,9 @@ class Connection(Protocol):
 
     def prepare(self) -> None:
         """Within the transaction that makes the tables: what has to come before."""
+
+    def take_turn(self) -> None:
+        """Within a transaction that writes: keeps what changes the tables out until it ends."""
 
     def is_worth_another_try(self, problem: BaseException) -> bool:
         """Whether a statement failed for what others did meanwhile, so that it may succeed by itself."""
@@ -113,6 +150,9 @@ class SqliteConnection:
     def prepare(self) -> None:
         """Nothing: the transaction that makes the tables keeps others out."""
 
+    def take_turn(self) -> None:
+        """Nothing: whoever writes has the file alone."""
+
     def is_worth_another_try(self, problem: BaseException) -> bool:
         """Never: whoever writes has the file alone."""
         del problem
@@ -152,6 +192,7 @@ class StateStore:
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._connect = connect
+        self._version = str(VERSION)
         self._idle: queue.LifoQueue[Connection] = queue.LifoQueue()
         self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
@@ -168,10 +209,23 @@ class StateStore:
         self._writer.start()
 
     def read(self, sql: str, *values: Any) -> Rows:
-        """The rows of one statement."""
+        """The rows of one statement.
+
+        Raises:
+            LedgerError: the database failed.
+            Outdated: another version has changed its tables.
+        """
+
+        def looked(connection: Connection) -> Rows:
+            rows = connection.execute(sql, values)
+            self._check_version(connection)
+            return rows
+
         with self._places:
             try:
-                return self._begun(lambda connection: connection.execute(sql, values))
+                return self._begun(looked)
+            except Outdated:
+                raise
             except Exception as problem:  # whatever a database raises
                 raise LedgerError(FAILURE) from problem
 
@@ -179,6 +233,7 @@ class StateStore:
         """Runs `work` in a transaction; when this returns, it lasts. What `work` raises undoes it.
 
         Raises:
+            Outdated: another version has changed the tables; nothing is written.
             LedgerError: the database failed. Where the connection was lost, nobody knows whether the work lasts.
         """
         future: Future[Found] = Future()
@@ -198,6 +253,10 @@ class StateStore:
         self._writer.join()
         while not self._idle.empty():
             self._idle.get().close()
+
+    def _check_version(self, connection: Connection) -> None:
+        if _version(connection) != self._version:
+            raise Outdated
 
     def _begun(self, first: Callable[[Connection], Found], then: Callable[[Connection], None] | None = None) -> Found:
         """What the first statement on a connection gives; once more on a new one, where the old one was lost.
@@ -249,6 +308,8 @@ class StateStore:
         again: list[Waiting] = []
 
         def run(connection: Connection) -> None:
+            connection.take_turn()
+            self._check_version(connection)
             for work, future in together:
                 found, raised = _ran(connection, work)
                 if raised is not None and tries > 1 and connection.is_worth_another_try(raised):
@@ -262,7 +323,7 @@ class StateStore:
                 self._begun(lambda connection: connection.execute(connection.begin), run)
         except Exception as problem:  # noqa: BLE001 (whatever the database raises is told to all who wait)
             for _, future in together:
-                future.set_exception(_failure(problem))
+                future.set_exception(Outdated() if isinstance(problem, Outdated) else _failure(problem))
             return
         for future, found, raised in ended:
             if raised is None:
