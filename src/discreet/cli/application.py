@@ -22,6 +22,8 @@ COMMANDS = {
     "top": "discreet.cli.top_command",
     "choose": "discreet.cli.choose_command",
     "count-distinct": "discreet.cli.count_distinct_command",
+    "truncated-total": "discreet.cli.truncated_total_command",
+    "hierarchy": "discreet.cli.hierarchy_command",
     "kmeans": "discreet.cli.kmeans_command",
     "series": "discreet.cli.series_command",
     "declare": "discreet.cli.declare_command",

@@ -21,6 +21,7 @@ from discreet.cli.verb_answers import VerbAnswer
 from discreet.client.connect import RemoteService, connect
 from discreet.curator.public_data import public_keys
 from discreet.errors import DiscreetError, InvalidParameter, expected
+from discreet.planning.planner import level
 from discreet.query.question import Question
 from discreet.query.read_question import question as read_question
 from discreet.query.unpriced_question import UnpricedQuestion
@@ -103,7 +104,7 @@ def ask(asked: ServiceQuestion) -> None:
             written(json_text(facts) if asked.format is Format.JSON else f"{account!r}\n")
             return
         with working("waiting for the service"):
-            answer = _printable(question.release(**price, fresh=asked.fresh))
+            answer = _printable(question.release(**price, fresh=asked.fresh), asked)
         written(answer_output.PRINTED[asked.format](answer))
         with suppress(DiscreetError):  # the answer is paid for and printed, and the account is for people
             told(_account(service))
@@ -121,7 +122,8 @@ def _price(asked: ServiceQuestion) -> dict[str, Any]:
         raise InvalidParameter(
             expected("--epsilon, --rho or --within", "price", sorted(price), "write --epsilon 0.1, or --within n=25.")
         )
-    return price | {"delta": amount("delta", asked.delta), "confidence": float(amount("confidence", asked.confidence))}
+    confidence = level(amount("confidence", asked.confidence))
+    return price | {"delta": amount("delta", asked.delta), "confidence": confidence}
 
 
 def _question(service: RemoteService, asked: ServiceQuestion) -> Question:
@@ -164,12 +166,14 @@ def _check_price(question: Any, price: dict[str, Any], asked: ServiceQuestion) -
             cure = "write --epsilon 0.1; --explain says how good that is."
             raise InvalidParameter(expected("--epsilon or --rho", "within", asked.within, cure))
         if not asked.explain:
-            del price["confidence"]  # of intervals, of which it has none
+            del price["confidence"]  # of what is printed, not of the release
 
 
-def _printable(answer: Any) -> Any:
+def _printable(answer: Any, asked: ServiceQuestion) -> Any:
     """An answer with all that is asked of one here."""
-    return answer if isinstance(answer, Release) else VerbAnswer(as_one(answer))
+    if isinstance(answer, Release):
+        return answer
+    return VerbAnswer(as_one(answer), level(amount("confidence", asked.confidence)))
 
 
 def _account(service: RemoteService) -> str:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import ibis
-import ibis.expr.operations as ops
-import ibis.expr.types as ir
 import typer
 
 from discreet.cli.options import taking
-from discreet.cli.verb_answers import VerbOptions, answer, recorded_of
+from discreet.cli.verb_answers import VerbOptions, answer
+from discreet.cli.verb_statements import statement_of, values_of
 from discreet.errors import InvalidQuery, expected
 from discreet.query.table import PrivateTable
 
@@ -41,24 +39,14 @@ def choose(asked: ChoiceOptions) -> None:
     """
 
     def question(asked: Any, table: PrivateTable) -> Any:
-        recorded = recorded_of(asked, table, str(asked.statement))
-        if recorded.groups is not None or asked.where is not None:
+        statement = statement_of(asked, table, str(asked.statement))
+        if statement.groups or asked.where is not None:
             cure = "write a column for each candidate, and conditions in WHERE."
             raise InvalidQuery(expected("a statement without GROUP BY, and no --where", "SQL", asked.statement, cure))
-        scores = {name: _score(name, value) for name, value in recorded.aggregates.items()}
-        rows: Any = recorded.table
-        return rows.choose(list(scores), score=scores.__getitem__)
+        scores = values_of(statement)
+        for name in (name for name, value in scores.items() if value is None):
+            cure = f"write COUNT(*) FILTER (WHERE age >= 18) AS {name}, or SUM(visits) AS {name}."
+            raise InvalidQuery(expected("a count under a condition, or a sum", "column", name, cure))
+        return statement.table.choose(list(scores), score=scores.__getitem__)
 
     answer(asked, question)
-
-
-def _score(name: str, value: ir.Value | None) -> ir.Value:
-    """What is counted or summed of each row."""
-    op: Any = None if value is None else value.op()
-    if isinstance(op, ops.CountStar) and op.where is not None:
-        return op.where.to_expr()
-    if isinstance(op, ops.Sum):
-        own = op.arg.to_expr()
-        return own if op.where is None else ibis.ifelse(op.where.to_expr(), own, 0)
-    cure = f"write COUNT(*) FILTER (WHERE age >= 18) AS {name}, or SUM(visits) AS {name}."
-    raise InvalidQuery(expected("a count under a condition, or a sum", "column", name, cure))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 SPELLED = {
     "unit=": "--unit person, or --each-row",
     "bounds=": "--bounds visits=0:50",
+    ".clip(0, high)": "--bounds visits=0:1000",
     "keys=": "--keys plan=free,25%",
     "dp.UNKNOWN_BY_COUNT": "--keys unknown-by-count --delta 1e-8",
     "dp.UNKNOWN": "--keys unknown --delta 1e-8",

@@ -106,28 +106,30 @@ def stated_keys(texts: Sequence[str], kinds: Mapping[str, Kind | None]) -> objec
     return keys(texts, kinds) if file is None else public_keys(file)
 
 
-def keys(texts: Sequence[str], kinds: Mapping[str, Kind | None]) -> dict[str, list[Key]] | None:
+def keys(
+    texts: Sequence[str], kinds: Mapping[str, Kind | None], *, option: str = "keys"
+) -> dict[str, list[Key]] | None:
     """``plan=free,25%`` as the keys of each group, in the group's own type.
 
     Given once, an option is split at its commas. Given more than once for a group, each is one key as it stands, commas
     and all.
     """
     lists: dict[str, list[str]] = {}
-    for name, text in named("keys", texts, "plan=free,25%"):
+    for name, text in named(option, texts, "plan=free,25%"):
         lists.setdefault(name, []).append(text)
     found = {}
     for name, values in lists.items():
         if kinds and name not in kinds:
-            raise InvalidParameter(expected("keys of the columns grouped by", "keys", name, nearest(name, kinds)))
+            raise InvalidParameter(expected("keys of the columns grouped by", option, name, nearest(name, kinds)))
         if len(values) == 1 and (word := values[0].lower()) in UNKNOWN_WORDS:
             cure = f"write --keys {word}, for all groups; a key of that name is listed with others."
-            raise InvalidParameter(expected("keys of one group", "keys", f"{name}={values[0]}", cure))
+            raise InvalidParameter(expected("keys of one group", option, f"{name}={values[0]}", cure))
         split = values[0].split(",") if len(values) == 1 else values
-        found[name] = [_key(name, text, kinds.get(name)) for text in split]
+        found[name] = [_key(name, text, kinds.get(name), option) for text in split]
     return found or None
 
 
-def _key(name: str, text: str, kind: Kind | None) -> Key:
+def _key(name: str, text: str, kind: Kind | None, option: str) -> Key:
     if text == NULL:
         return None
     read, example = READ.get(kind or Kind.TEXT, READ[Kind.TEXT])
@@ -136,5 +138,5 @@ def _key(name: str, text: str, kind: Kind | None) -> Key:
     except (ValueError, KeyError):
         what = f"a {kind.value if kind else 'text'} as a key of {name!r}"
         raise InvalidParameter(
-            expected(what, "keys", text, f"write it as in --keys {name}={example}, and NULL as {NULL}.")
+            expected(what, option, text, f"write it as in --{option} {name}={example}, and NULL as {NULL}.")
         ) from None

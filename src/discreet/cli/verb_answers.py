@@ -1,4 +1,4 @@
-"""What ``top``, ``choose``, ``count-distinct`` and ``kmeans`` have in common: rows, price, the answer as a table."""
+"""What the commands of single verbs have in common: rows, price, the answer as a table."""
 
 from __future__ import annotations
 
@@ -15,23 +15,20 @@ from discreet.answers.display import WIDTH
 from discreet.answers.table_exports import TableExports
 from discreet.cli import accounts, answer_output, table_option
 from discreet.cli.amount_texts import amount
-from discreet.cli.asking import TABLE as DATA
 from discreet.cli.asking import table_of
 from discreet.cli.messages import told, working
 from discreet.cli.options import COST, TABLE, Format, QueryOptions
 from discreet.cli.standard_output import FAILED, json_text, written
 from discreet.cli.terminal_tables import rich_rows
+from discreet.cli.verb_statements import rows_of
 from discreet.errors import InvalidParameter, expected
-from discreet.query.recorded_verbs import RecordedQuestion
+from discreet.hierarchies.hierarchy_question import HierarchyQuestion
+from discreet.planning.planner import level
 from discreet.query.table import PrivateTable
 from discreet.query.unpriced_question import UnpricedQuestion
-from discreet.statements.dialects import dialect_named
-from discreet.statements.lowering import lower
+from discreet.service.applied_questions import applied_answer
 
 Column = Annotated[str | None, typer.Argument(metavar="COLUMN", help="A column of the file.", show_default=False)]
-
-
-COUNTED = f"SELECT COUNT(*) AS n FROM {DATA} WHERE ({{}}\n)"  # noqa: S608 (it is parsed, and made of listed operations)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +46,7 @@ class VerbOptions(QueryOptions):
 
 def answer(
     asked: VerbOptions,
-    question_of: Callable[[VerbOptions, PrivateTable], UnpricedQuestion[Any]],
+    question_of: Callable[[VerbOptions, PrivateTable], UnpricedQuestion[Any] | HierarchyQuestion],
     *,
     has_picture: bool = False,
 ) -> None:
@@ -60,7 +57,7 @@ def answer(
     if asked.plot is not None and not has_picture:
         raise InvalidParameter(expected("an answer with a picture", "plot", asked.plot, "leave --plot out."))
     price: dict[str, Any] = {**accounts.price(asked), "delta": amount("delta", asked.delta)}
-    confidence = amount("confidence", asked.confidence)
+    confidence = level(amount("confidence", asked.confidence))
     asked = table_option.settled(asked, make=not asked.explain)
     answer_output.check_paths(asked)
     if asked.explain:
@@ -72,7 +69,7 @@ def answer(
     before = accounts.recorded(asked)
     question = question_of(asked, rows_of(asked, table_of(asked, table_option.budget(asked))))
     with working("computing"):
-        found = VerbAnswer(question.release(**price, fresh=asked.fresh))
+        found = VerbAnswer(question.release(**price, fresh=asked.fresh), confidence)
     try:
         written(answer_output.PRINTED[asked.format](found))  # type: ignore[arg-type]  # what is asked of a release here
     finally:  # it is paid for, whether it could be printed or not
@@ -92,37 +89,17 @@ def _write(found: VerbAnswer, asked: VerbOptions) -> None:
         told(f"Written: {path}")
 
 
-def rows_of(asked: VerbOptions, table: PrivateTable) -> PrivateTable:
-    """The rows for which the condition holds; all, where there is none."""
-    if asked.where is None:
-        return table
-    recorded = recorded_of(asked, table, COUNTED.format(asked.where))
-    if recorded.groups is not None or list(recorded.aggregates) != ["n"]:
-        cure = "write one condition, --where \"age >= 18 AND plan = 'free'\"."
-        raise InvalidParameter(expected("a condition", "where", asked.where, cure))
-    rows: Any = recorded.table
-    return rows  # type: ignore[no-any-return]  # a chain of verbs of this table
-
-
-def recorded_of(asked: VerbOptions, table: PrivateTable, statement: str) -> RecordedQuestion:
-    """What a statement about one table asks, verb by verb."""
-    names = {DATA: table, table.declaration.name: table}
-    question: Any = lower(statement, names, dialect_named(asked.dialect)).question()
-    recorded = question._asked  # noqa: SLF001 (what was recorded has no public name)
-    if not isinstance(recorded, RecordedQuestion):
-        raise InvalidParameter(expected("one table of numbers", "SQL", statement, "leave ROLLUP and CUBE out."))
-    return recorded
-
-
 class VerbAnswer(TableExports):
     """An answer of a verb, with what is asked of a release here: a table, a receipt, a picture, and a text."""
 
-    def __init__(self, answer: Any) -> None:
+    def __init__(self, answer: Any, confidence: float) -> None:
         self._answer = answer
+        self._one = applied_answer(answer) or answer
+        self._confidence = confidence
 
     def to_pyarrow(self) -> pa.Table:
-        """The answer as an Arrow table."""
-        table: pa.Table = self._answer.to_pyarrow()
+        """The answer as an Arrow table, whose intervals, if there are some, have the confidence that was asked for."""
+        table: pa.Table = self._one.intervals(self._confidence)
         return table
 
     @property
