@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -187,6 +188,35 @@ def test_what_is_explained_is_what_is_paid_for() -> None:
     assert table.truncated_total(limit=3).explain(epsilon=1)["also priced"] == []
     with pytest.raises(dp.InvalidParameter, match="above 0"):
         table.truncated_total().explain(epsilon=0)
+
+
+def test_it_is_said_which_way_is_taken_and_where_it_is_the_nearer() -> None:
+    """By what both promise at each size of the largest unit: no size is told that the other way is as good for."""
+    table = protected()
+    for limit, other, most in (
+        ("auto", "race", 64),
+        ("race", "auto", 64),
+        ("auto", "race", 2),
+        ("auto", "race", 2**20),
+    ):
+        found = table.truncated_total("n", limit=limit, most=most).explain(epsilon=1)
+        beside = table.truncated_total("n", limit=other, most=most).explain(epsilon=1)
+        promises = [{int(size): short for size, short in one[SHORT].items()} for one in (found, beside)]
+        said = found["taken"]
+        assert said.startswith(f"limit={limit!r}, as asked")
+        nearer = re.findall(r"[\d,]+\d|\d", said.partition("Its promise is nearer if")[2].partition(";")[0])
+        expected = []
+        for size in sorted({*promises[0], *promises[1]}):
+            mine, theirs = (min(short for limit, short in one.items() if limit >= size) for one in promises)
+            expected += [f"{size:,}"] if mine < theirs else []
+        if "no better" in said:
+            assert (expected, most) == ([], 2)
+        elif "no worse" in said:
+            assert most == 2**20
+        else:
+            assert nearer == expected
+        assert "taken  limit=" in repr(found)
+    assert "taken" not in table.truncated_total(limit=3).explain(epsilon=1)
 
 
 def test_errors_are_those_of_the_answer() -> None:

@@ -151,7 +151,7 @@ def _rendered(explanation: Explanation) -> Any:
     for name in ("source", "unit", "via", "neighbors", "groups", "limits", "charge"):
         if name in explanation.facts:  # a path alone is not always there
             console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
-    for name in ("mechanism", "sensitivity", "parts", "strategy", "bound"):
+    for name in ("mechanism", "sensitivity", "parts", "strategy", "bound", "taken"):
         if name in explanation.facts:
             console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
     console.print(_table(COLUMNS, map(_column_row, explanation["columns"])))

@@ -10,9 +10,10 @@ from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.privacy.declaration import Declaration
 from discreet.query.explain_application import application_account, drawn_total, paid_part, promised
 from discreet.query.explanation import Accuracy, ErrorOf, Explanation
-from discreet.truncation.total_reading import SHORT, TotalReading
+from discreet.truncation.total_reading import AUTO, RACE, SHORT, TotalReading
 
 VALUE, AT_LEAST = "value", "at_least"
+TAKEN = "taken"
 ABOVE = "value: how far above what units have up to the limit"
 BELOW = (
     "at_least: how far below all that units have, if none has more than the smallest limit, or, at most, the largest"
@@ -58,7 +59,34 @@ def total_account(
     short = _short(reading, confidence)
     shown = ", ".join(f"{amount:,.7g} if no unit has more than {int(limit):,}" for limit, amount in short.items())
     rounding = {} if reading.parts == 1 else {"rounding": _rounding(reading)}
-    return Explanation({**found.facts, "bound": f"short by at most {shown}", SHORT: short, **rounding})
+    bound = {"bound": f"short by at most {shown}", SHORT: short}
+    taken = {TAKEN: _taken(reading, others, confidence)} if others else {}
+    return Explanation({**found.facts, **bound, **taken, **rounding})
+
+
+def _taken(reading: TotalReading, others: Mapping[str, TotalReading], confidence: float) -> str:
+    """Which way to find a limit is taken, and for which tables each of the ways promises the nearer bound."""
+    [(name, other)] = others.items()
+    own, beside = _short(reading, confidence), _short(other, confidence)
+    sizes = sorted({*reading.limits, *other.limits})
+    promised = [(size, _up_to(own, size), _up_to(beside, size)) for size in sizes]
+    nearer = [f"{size:,}" for size, mine, theirs in promised if mine < theirs]
+    farther = [f"{size:,}" for size, mine, theirs in promised if mine > theirs]
+    drawn = len(other.limits if name == RACE else reading.limits)
+    why = f"{AUTO!r} draws one total, at half of epsilon; {RACE!r} draws {drawn:,}, which share it"
+    taken = AUTO if name == RACE else RACE
+    if not farther or not nearer:
+        which = "no worse" if not farther else "no better"
+        return f"limit={taken!r}, as asked: {why}. Its promise is {which} than that of {name!r}, whatever units have"
+    return (
+        f"limit={taken!r}, as asked: {why}. Its promise is nearer if no unit has more than {', '.join(nearer)}; "
+        f"that of {name!r} if none has more than {', '.join(farther)}"
+    )
+
+
+def _up_to(short: Mapping[str, int | float], size: int) -> int | float:
+    """By how much a bound is short if no unit has more than a size: as for the next limit."""
+    return next(amount for limit, amount in short.items() if int(limit) >= size)
 
 
 def _short(reading: TotalReading, confidence: float) -> dict[str, int | float]:

@@ -24,6 +24,8 @@ FULL = 2**61
 FARTHEST = 2**63 - 1
 """Noisy whole numbers stand at 64 bits in a table."""
 LIMIT, NOISY = "limit", "total"
+AUTO, RACE = "auto", "race"
+"""The ways in which a limit is found."""
 SHORT = "bound short by at most, if no unit has more"
 CONFIDENCE = 0.95
 

@@ -68,9 +68,11 @@ from discreet.query.table_view import TableView, view_of
 from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.truncation.explain_total import total_account
 from discreet.truncation.total_reading import (
+    AUTO,
     CONFIDENCE,
     LIMIT,
     NOISY,
+    RACE,
     Mechanism,
     TotalReading,
     TruncatedTotal,
@@ -87,7 +89,6 @@ OF_A_ROW, OF_A_UNIT = 39, 12
 """A real amount is 2**39 steps at most, and the largest limit 2**12 times as many: doubles are exact there."""
 BASE = 4
 """By which the limits of a race grow: its noise grows with their number, and bounds are best near e."""
-AUTO, RACE = "auto", "race"
 
 
 def truncated_total(
