@@ -142,6 +142,12 @@ ASKED: tuple[Ask, ...] = (
     lambda t: t["people"].filter(_.age > 3).top("day", keys=[date(2020, 1, 1), None], order=False),
     lambda t: t["people"].filter(_.age > 3).count_distinct("plan"),
     lambda t: t["people"].count_distinct("age", max_values=2),
+    lambda t: t["people"].truncated_total(_.cost + 1, most=64),
+    lambda t: t["people"].filter(_.sick).truncated_total(limit="race"),
+    lambda t: t["people"].group_by("plan", "sick").agg(n=_.count()).mutate(
+        near=_.n.sum().over(ibis.range_window(preceding=2.5, following=0, group_by=_.sick, order_by=_.n)),
+        last=_.n.mean().over(ibis.window(rows=(-6, 0), order_by=ibis.desc(_.n))),
+    ),
     lambda t: t["people"].choose(
         ["a", 2, 2.5, 3.0, None, date(2020, 1, 1)], score=lambda c: _.plan == str(c), max_rows=1
     ),

@@ -118,6 +118,25 @@ def test_a_calculation_that_the_engine_lacks_is_refused(answer: dp.Release) -> N
         answer.mutate(x=(_.n - _.n.mean()).rank())
 
 
+def test_a_window_by_value_reaches_beyond_whole_numbers() -> None:
+    """Keys near the end of 64 bits made the step fail, after the charge."""
+    keys = {"k": [-3, 0, 4]}
+    rows = pa.table({"k": [-3] * 30 + [0] * 40 + [4] * 50})
+    table = dp.protect(rows, unit=dp.ROW, keys=keys, budget=dp.Budget(epsilon=10**6))
+    asked = table.group_by("k").agg(n=_.count())
+    for order in (_.k, ibis.desc(_.k)):
+        far = ibis.range_window(preceding=2**63 - 1, following=0, order_by=order)
+        near = ibis.range_window(preceding=3.5, following=0, order_by=order)
+        steps = asked.mutate(far=_.n.sum().over(far), near=_.n.sum().over(near))
+        found = steps.release(epsilon=10**5).to_pyarrow()
+        ascending = order is not _.k and found["far"].to_pylist() == [120, 90, 50]
+        assert found["far"].to_pylist() == ([120, 90, 50] if ascending else [30, 70, 120])
+        assert found["near"].to_pylist() == ([70, 40, 50] if ascending else [30, 70, 50])
+        steps = asked.mutate(near=_.n.sum().over(near))
+        assert dp.question(steps.document(), {"table": table}).document() == steps.document()
+        assert steps.document()["question"]["after"][0]["mutate"][0][1]["window"]["start"] == {"preceding": 3.5}
+
+
 def test_whole_tables_and_wide_totals() -> None:
     found = people().agg(n=_.count(), s=_.age.sum()).release(epsilon=1).mutate(m=_.s / _.n)
     assert found.groups == ()

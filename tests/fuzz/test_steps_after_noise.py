@@ -47,6 +47,8 @@ TWO: list[Callable[[Any, Any], Any]] = [
     operator.lt, operator.eq, operator.and_, ibis.greatest, ibis.coalesce, lambda a, b: ibis.ifelse(a > 0, a, b),
     lambda a, b: a.sum().over(ibis.window(group_by=b, order_by=a)), lambda a, b: a.sum(where=b),
     lambda a, b: a.std().over(ibis.window(order_by=b, preceding=3)), lambda a, b: a.lag(2, default=b).over(order_by=a),
+    lambda a, b: a.sum().over(ibis.range_window(preceding=2**62, following=3, order_by=ibis.desc(b))),
+    lambda a, b: a.max().over(ibis.range_window(preceding=0.5, following=0, order_by=b)),
     lambda a, b: a.nth(1).over(ibis.window(group_by=b, order_by=a)), lambda a, b: ibis.ntile(3).over(order_by=a - b),
     lambda a, b: a.round(b), lambda a, b: a.substr(b), lambda a, b: a.repeat(b), lambda a, b: a.concat(b),
 ]  # fmt: skip

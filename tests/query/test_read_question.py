@@ -214,11 +214,16 @@ KEY = {"by": {"column": "n"}, "desc": True, "nulls_first": False}
         ({"order": [{**KEY, "desc": 1}]}, "true or false"),
         ({"order": [KEY], "frame": "groups"}, "rows or range"),
         ({"order": [KEY], "frame": "rows"}, "what the question would write"),
-        ({"order": [KEY], "frame": "range", "start": {"preceding": 1}}, "at most 0 beside a range"),
-        ({"order": [KEY], "start": {"preceding": 2**31 + 1}}, "at most 2,147,483,648 rows"),
-        ({"order": [KEY], "start": {"preceding": -1}}, "a whole number of 0 or more"),
-        ({"order": [KEY], "start": {"preceding": True}}, "a whole number of 0 or more"),
-        ({"order": [KEY], "start": {"preceding": {"column": "n"}}}, "a whole number of 0 or more"),
+        ({"order": [KEY], "frame": "range", "start": {"preceding": -1}}, "a number of 0 to 9,007,199,254,740,992"),
+        ({"order": [KEY], "frame": "range", "start": {"preceding": 2**54}}, "a number of 0 to"),
+        ({"order": [KEY], "frame": "range", "start": {"preceding": {"real": "inf"}}}, "a number of 0 to"),
+        ({"order": [KEY], "frame": "range", "start": {"preceding": {"interval": [1, "D"]}}}, "a number of 0 to"),
+        ({"order": [KEY], "frame": "range", "start": {"preceding": "1"}}, "a number of 0 to"),
+        ({"order": [KEY], "start": {"preceding": 2**31 + 1}}, "a whole number of 0 to 2,147,483,648 rows"),
+        ({"order": [KEY], "start": {"preceding": 1.5}}, "a whole number of 0 to"),
+        ({"order": [KEY], "start": {"preceding": -1}}, "a whole number of 0 to"),
+        ({"order": [KEY], "start": {"preceding": True}}, "a whole number of 0 to"),
+        ({"order": [KEY], "start": {"preceding": {"column": "n"}}}, "a whole number of 0 to"),
         ({"order": [KEY], "start": {"preceding": 1, "following": 1}}, "one field"),
         ({"of": {"ntile": [0]}, "order": [KEY]}, "a number of parts, 1 or more"),
     ],
@@ -245,10 +250,18 @@ def test_no_window_looks_at_rows_of_people() -> None:
                 dp.question(document, {"people": people})
 
 
-def test_a_window_that_no_engine_has_costs_nothing() -> None:
+@pytest.mark.parametrize(
+    "calculated",
+    [
+        {"window": {"of": {"sum": [windowed(order=[KEY])]}}},
+        windowed(order=[{**KEY, "by": {"column": "plan"}}], frame="range", start={"preceding": 1}),
+        windowed(order=[KEY, {**KEY, "by": {"column": "plan"}}], frame="range", start={"preceding": 1}),
+    ],
+    ids=["a window in a window", "so far before a text", "so far before two keys"],
+)
+def test_a_window_that_no_engine_has_costs_nothing(calculated: dict[str, Any]) -> None:
     people = table()
-    inner = windowed(order=[KEY])
-    question: Any = dp.question(after({"window": {"of": {"sum": [inner]}}}), {"people": people})
+    question: Any = dp.question(after(calculated), {"people": people})
     with pytest.raises(InvalidQuery, match="a calculation that the answer's values allow"):
         question.release(epsilon=1)
     assert people.budget.spent.epsilon == 0

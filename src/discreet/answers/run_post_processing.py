@@ -154,6 +154,7 @@ def _statement(backend: Any, step: Step) -> str:
     """A step in SQL: what it calculates as columns of their own, by which it then chooses or sorts rows."""
     wide = ibis.table({**step.shape.schema(), PLACE: "int64", CELL: "int64"}, name=step.shape.get_name())
     made = {n: value.op().replace({step.shape.op(): wide.op()}) for n, value in step.written.items()}
+    made = {n: op.replace(_by_real_numbers) for n, op in made.items()}
     names = {n: n if step.verb == "mutate" else f"{CALCULATED}{n}" for n in made}
     columns = {names[n]: (op.arg if isinstance(op, ops.SortKey) else op).to_expr() for n, op in made.items()}
     calculated = _total(backend.compiler.to_sqlglot(wide.mutate([value.name(name) for name, value in columns.items()])))
@@ -163,6 +164,18 @@ def _statement(backend: Any, step: Step) -> str:
     if step.verb == "order_by":
         asked = asked.order_by(*(_sorted_by(names[n], op) for n, op in made.items()))
     return asked.order_by(exp.column(PLACE, quoted=True)).sql("duckdb")
+
+
+def _by_real_numbers(op: ops.Node, replaced: Mapping[str, Any] | None) -> ops.Node:
+    """A window that reaches by a value in whole numbers compares them as real ones, which do not overflow."""
+    found = op.__recreate__(replaced) if replaced else op
+    if not isinstance(found, ops.WindowFunction) or found.how != "range" or len(found.order_by) != 1:
+        return found
+    [key] = found.order_by
+    ends = [end.value for end in (found.start, found.end) if end is not None]
+    if not key.dtype.is_integer() or all(isinstance(one, ops.Literal) and one.value == 0 for one in ends):
+        return found
+    return found.copy(order_by=(key.copy(arg=ops.Cast(key.arg, "float64")),))
 
 
 def _sorted_by(column: str, key: ops.Node) -> exp.Ordered:

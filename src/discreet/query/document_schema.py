@@ -9,7 +9,7 @@ from discreet.planning.group_keys import UNKNOWN_BY_COUNT
 from discreet.query.document_parts import LONGEST_STRING
 from discreet.query.expression_documents import AFTER_OPERATIONS, OPERATIONS, TYPES
 from discreet.query.question_documents import VERSION
-from discreet.query.window_documents import FARTHEST, FRAMES, WINDOW
+from discreet.query.window_documents import FRAMES, MOST_APART, WINDOW
 
 Schema = dict[str, Any]
 
@@ -60,8 +60,9 @@ def _expression() -> Schema:
 
 def _calculation() -> Schema:
     """The same of an answer, whose groups have windows."""
-    count = {"type": "integer", "minimum": 0, "maximum": FARTHEST}
-    boundary = {"anyOf": _one_of({"preceding": count, "following": count})}
+    number = {"type": "number", "minimum": 0, "maximum": MOST_APART}  # of rows, or of a value
+    apart = {"anyOf": [number, *_one_of({"real": TEXT})]}
+    boundary = {"anyOf": _one_of({"preceding": apart, "following": apart})}
     window = _fields(
         {"of": CALCULATION},
         {

@@ -22,6 +22,8 @@ MOST_WINDOWS = 100
 """In all steps after the noise together: each sorts the groups."""
 FARTHEST = 2**31
 """Rows before or after one."""
+MOST_APART = 2**53
+"""Of values before or after one: whole numbers up to here are exact as real ones, as which they are compared."""
 
 Write = Callable[[ops.Node], Any]
 Read = Callable[[DocumentPart], ops.Node]
@@ -52,21 +54,20 @@ def window_part(op: Any, write: Write) -> dict[str, Any]:
         part["frame"] = op.how
     for name in ("start", "end"):
         if (boundary := getattr(op, name)) is not None:
-            part[name] = {"preceding" if boundary.preceding else "following": _rows(boundary.value, op.how)}
+            if not _reaches(boundary.value, op.how):
+                cure = "count up to 2**31 rows, or reach up to a number; or take the window with the released answer."
+                got = f"{op.how} of {getattr(boundary.value, 'value', None)}"
+                raise InvalidQuery(expected("a window that a document has", "window", got, cure))
+            reach = write(ibis.literal(boundary.value.value).op())  # of the type that a number has by itself
+            part[name] = {"preceding" if boundary.preceding else "following": reach}
     return part
 
 
-def _rows(op: Any, how: str) -> int:
-    value = op.value if isinstance(op, ops.Literal) else None
-    if type(value) is not int or not 0 <= value <= _most(how):
-        cure = "count rows, ibis.window(rows=(-6, 0), order_by=...); or take the window with the released answer."
-        raise InvalidQuery(expected("a window that a document has", "window", f"{how} of {value}", cure))
-    return value
-
-
-def _most(how: str) -> int:
-    """How far a window reaches: by a value alone as far as those that are equal, since sums can overflow."""
-    return FARTHEST if how == FRAMES[0] else 0
+def _reaches(op: Any, how: str) -> bool:
+    """Whether a window may go so far: so many rows, or by so much in its one key."""
+    value = op.value if isinstance(op, ops.Literal) and op.dtype.is_numeric() else None  # an interval has one, too
+    kinds, most = ((int,), FARTHEST) if how == FRAMES[0] else ((int, float), MOST_APART)
+    return type(value) in kinds and 0 <= value <= most
 
 
 def read_window(part: DocumentPart, read: Read) -> dict[str, Any]:
@@ -85,9 +86,11 @@ def read_window(part: DocumentPart, read: Read) -> dict[str, Any]:
     for name in ("start", "end"):
         if name in fields:
             way, held = fields[name].one_of(("preceding", "following"), "preceding or following")
-            if held.number() > _most(how):
-                held.refuse(f"at most {_most(how):,} {'rows' if how == FRAMES[0] else 'beside a range'}")
-            found[name] = ops.WindowBoundary(ibis.literal(held.value).op(), preceding=way == "preceding")
+            reach = read(held)
+            if not _reaches(reach, how):
+                counted = f"a whole number of 0 to {FARTHEST:,} rows"
+                held.refuse(counted if how == FRAMES[0] else f"a number of 0 to {MOST_APART:,}")
+            found[name] = ops.WindowBoundary(reach, preceding=way == "preceding")
     return found
 
 
