@@ -65,7 +65,7 @@ def window_part(op: Any, write: Write) -> dict[str, Any]:
 
 def _reaches(op: Any, how: str) -> bool:
     """Whether a window may go so far: so many rows, or by so much in its one key."""
-    value = op.value if isinstance(op, ops.Literal) and op.dtype.is_numeric() else None  # an interval has one, too
+    value: Any = op.value if isinstance(op, ops.Literal) and op.dtype.is_numeric() else None  # an interval has one, too
     kinds, most = ((int,), FARTHEST) if how == FRAMES[0] else ((int, float), MOST_APART)
     return type(value) in kinds and 0 <= value <= most
 

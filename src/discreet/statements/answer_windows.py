@@ -16,6 +16,7 @@ from sqlglot import exp
 from discreet.statements.constants import whole
 from discreet.statements.refusals import refusal
 from discreet.statements.scope import Lower, Scope
+from discreet.statements.window_frames import frame_of, framed
 
 OVER_GROUPS = "over groups"
 """What marks a function of groups, which as a plain call is not taken for an aggregate of rows."""
@@ -57,11 +58,8 @@ NAMES: dict[type[exp.Expression], str] = {
     exp.Ntile: NTILE,
 }
 KNOWN = ", ".join(NAMES.values())
-FRAMES = {
-    "spec": ("a window without ROWS or RANGE", "leave it out: with ORDER BY a total runs up to its row."),
-    "alias": ("a window in parentheses", "write OVER (PARTITION BY a ORDER BY b)."),
-}
-PARTS = ("this", "partition_by", "order", "over", *FRAMES)
+NAMED = "alias"
+PARTS = ("this", "partition_by", "order", "over", "spec", NAMED)
 """What a window may have where it is looked at, so that all of it is refused in the same words."""
 
 
@@ -87,9 +85,8 @@ def over_groups(node: exp.Expression, scope: Scope) -> exp.Expression:
 def _checked(window: exp.Window, scope: Scope) -> tuple[str, list[exp.Expression]]:
     """The function of a window, and its arguments; refuses what is not known over groups."""
     function = window.this
-    for part, (what, cure) in FRAMES.items():
-        if window.args.get(part):
-            raise scope.text.refusal(what, window, cure)
+    if window.args.get(NAMED):
+        raise scope.text.refusal("a window in parentheses", window, "write OVER (PARTITION BY a ORDER BY b).")
     if any(inner is not window for inner in window.find_all(exp.Window)):
         cure = "name the inner one in a release of its own, and calculate with that."
         raise scope.text.refusal("no window inside of another", window, cure)
@@ -105,6 +102,8 @@ def _checked(window: exp.Window, scope: Scope) -> tuple[str, list[exp.Expression
         raise scope.text.refusal(f"{name} of something", window, "write SUM(COUNT(*)) OVER ().")
     if not window.args.get("order") and name not in TOTALS:
         raise scope.text.refusal(f"an order for {name}", window, "write OVER (ORDER BY COUNT(*) DESC).")
+    if frame_of(window, scope) is not None and name not in TOTALS:
+        raise scope.text.refusal(f"{name} without ROWS or RANGE", window, f"those are for {', '.join(TOTALS)}.")
     return name, arguments
 
 
@@ -117,6 +116,8 @@ def windowed(node: exp.Window, scope: Scope, lower: Lower) -> ir.Value:
     keys = [sort_key(one, lower(one.this, scope)) for one in order.expressions] if order else []
     group = [lower(one, scope) for one in node.args.get("partition_by") or ()]
     made = _function(name, function.expressions, scope, lower)
+    if (frame := frame_of(node, scope)) is not None:
+        return framed(made, frame, group, keys)
     if not keys or name not in TOTALS:
         return made.over(ibis.window(group_by=group, order_by=keys))
     return made.over(ibis.range_window(preceding=None, following=0, group_by=group, order_by=keys))
