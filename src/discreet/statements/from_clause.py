@@ -133,7 +133,10 @@ def _union(node: exp.SetOperation, text: Text, tables: Mapping[str, Known]) -> P
     """All rows of two SELECTs, whose columns are matched by position and named as in the first."""
     extra = [name for name, held in node.args.items() if held and name not in ("this", "expression", "with_")]
     if type(node) is not exp.Union or node.args.get("distinct") or extra:
-        what, cure = "UNION ALL between SELECTs of rows", "others would compare rows of different people."
+        what, cure = (
+            "UNION ALL between SELECTs of rows",
+            "in Python, people.intersect(other) and .difference(other) compare the rows of each unit.",
+        )
         raise text.refusal_of(what, cure, *SET_OPERATIONS) or text.refusal(what, node, cure)
     known = known_tables(node, text, tables)
     first, second = (rows_of(part, text, known) for part in (node.left, node.right))

@@ -183,7 +183,7 @@ def join_one(scope: Scope, join: exp.Join, part: JoinedTable, where: exp.Express
     links, implied = _links(scope, join, part, where)
     if not set(part.unit) <= set(links.keys):
         unit = " AND ".join(f"a.{name} = b.{name}" for name in part.unit)
-        cure = f"rows of different people are never joined: add the unit, {unit}."
+        cure = f"add the unit, {unit}; in Python, .join(..., max_matches=(5, 5)) joins any rows, with limits."
         raise text.refusal("a join on the privacy unit", part.node, cure)
     if links.rest and how != "inner":
         cure = "put conditions on the rows of one table into a sub-query: LEFT JOIN (SELECT ... WHERE ...) AS t."

@@ -27,7 +27,7 @@ FUNCTIONS = (  # noqa: SIM905 - fifty names in quotes of their own are harder to
 SUBQUERY = ("one table without sub-queries", "put its condition into WHERE, or ask it as a question of its own.")
 ROWS = (
     "rows in a sub-query, no aggregates",
-    "aggregate in the outer SELECT, or group the sub-query by the privacy unit.",
+    "aggregate in the outer SELECT, or group the sub-query by the privacy unit; in Python, by others: .per_key(...).",
 )
 CURRENT_TIME = (
     "constants and columns",
@@ -76,10 +76,14 @@ NOTATIONS = (exp.Array, exp.Struct, exp.Bracket, exp.Collate)
 """Nodes that sqlglot counts among the functions, though they are not written as one."""
 
 CLAUSES: dict[str, tuple[TokenType, str, str]] = {
-    "distinct": (TokenType.DISTINCT, "groups by GROUP BY, not DISTINCT", "group by the columns, with public keys."),
+    "distinct": (
+        TokenType.DISTINCT,
+        "groups by GROUP BY, not DISTINCT",
+        "group by public keys; in Python, .distinct(...) drops duplicates.",
+    ),
     "having": (TokenType.HAVING, "rows in a sub-query, no HAVING", "write it in the outer SELECT."),
     "order": (TokenType.ORDER_BY, "rows in a sub-query, no ORDER BY", "write it in the outer SELECT."),
-    "limit": (TokenType.LIMIT, "rows in a sub-query, no LIMIT", "write it in the outer SELECT."),
+    "limit": (TokenType.LIMIT, "rows in a sub-query, no LIMIT", "write it outside; in Python, .take(1000) keeps rows."),
     "offset": (TokenType.OFFSET, "rows in a sub-query, no OFFSET", "write it in the outer SELECT."),
     "qualify": (TokenType.QUALIFY, "rows in a sub-query, no QUALIFY", "write it in the outer SELECT."),
     "windows": (TokenType.WINDOW, "windows in parentheses", "write OVER (PARTITION BY a ORDER BY b) where it is used."),
