@@ -1,15 +1,22 @@
 """How fast one of many is chosen, exactly, beside NumPy's argmax of floats with Gumbel noise (fast, and not private).
 
 ``python benchmarks/selection.py`` prints milliseconds for one release, the median of several; then, for the k best of a
-million, time and error of four mechanisms at epsilon = 1 in all, on counts of several shapes.
+million, time and error of four mechanisms at epsilon = 1 in all, on counts of several shapes. With ``--opendp PATH``,
+the Python of an environment that has OpenDP 0.14 or later, only the latter is printed, for the k best of ten thousand,
+beside its ``make_noisy_top_k``, the one of other libraries that does this.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import platform
 import statistics
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +34,8 @@ CANDIDATES = 1_000_000
 SEVERAL = (10, 100)
 DRAWS = 5
 """Of each mechanism on each table."""
+FEWER, BESIDE = 10_000, 20
+"""Candidates and draws beside OpenDP, which takes half a minute for the 10 best of a million, and minutes for 100."""
 
 
 def milliseconds(call: Callable[[NDArray[Any]], object], tables: Sequence[NDArray[Any]]) -> str:
@@ -43,14 +52,14 @@ def milliseconds(call: Callable[[NDArray[Any]], object], tables: Sequence[NDArra
     return "".join(medians)
 
 
-def shapes(chance: np.random.Generator) -> dict[str, NDArray[np.int64]]:
+def shapes(chance: np.random.Generator, size: int = CANDIDATES) -> dict[str, NDArray[np.int64]]:
     """Counts of a million candidates: from those that stand out to those that no mechanism can tell apart."""
-    rank = np.arange(1, CANDIDATES + 1)
+    rank = np.arange(1, size + 1)
     return {
         "10**6 / rank": (1e6 / rank).astype(np.int64),
         "10**4 / rank**0.7": (1e4 / rank**0.7).astype(np.int64),
-        "log-normal": np.exp(chance.normal(2, 2, CANDIDATES)).astype(np.int64),
-        "1,000 ahead by 300": np.where(rank <= 1000, 300, 0) + chance.poisson(100, CANDIDATES),
+        "log-normal": np.exp(chance.normal(2, 2, size)).astype(np.int64),
+        "1,000 ahead by 300": np.where(rank <= 1000, 300, 0) + chance.poisson(100, size),
     }
 
 
@@ -66,13 +75,7 @@ def several(chance: np.random.Generator) -> None:
     print(f"\nthe k best of {CANDIDATES:,}, monotonic, epsilon = 1: mean shortfall of {DRAWS} draws (median ms)")
     print(f"{'':24}" + "".join(f"{name:>24}" for name in tables))
     for k in SEVERAL:
-        price: dict[str, Any] = {"k": k, "sensitivity": 1, "epsilon": 1, "monotonic": True}
-        for name, rule in (
-            ("one-shot", TopK(**price)),
-            ("peeling", TopK(method="peeling", **price)),
-            ("joint, a sequence", JointExponential(**price)),
-            ("joint, a set", JointExponential(order=False, **price)),
-        ):
+        for name, rule in rules(k).items():
             cells = []
             for counts in tables.values():
                 taken, short = [], []
@@ -85,8 +88,61 @@ def several(chance: np.random.Generator) -> None:
             print(f"{f'k = {k:>3}, {name}':27}" + "  ".join(cells))
 
 
+def rules(k: int) -> dict[str, Any]:
+    """The ways to choose the k best at epsilon 1."""
+    price: dict[str, Any] = {"k": k, "sensitivity": 1, "epsilon": 1, "monotonic": True}
+    return {
+        "one-shot": TopK(**price),
+        "peeling": TopK(method="peeling", **price),
+        "joint, a sequence": JointExponential(**price),
+        "joint, a set": JointExponential(order=False, **price),
+    }
+
+
+def beside_opendp(python: str, chance: np.random.Generator) -> None:
+    """Prints the error and the time of all ways and of OpenDP's, on the same counts."""
+    tables = shapes(chance, FEWER)
+    print(f"\nthe k best of {FEWER:,}, monotonic, epsilon = 1: mean shortfall of {BESIDE} draws (median ms)")
+    print(f"{'':24}" + "".join(f"{name:>24}" for name in tables))
+    for k in SEVERAL:
+        cells: dict[str, list[str]] = {}
+        for counts in tables.values():
+            for name, rule in rules(k).items():
+                cells.setdefault(name, []).append(_cell(counts, *_drawn(rule, counts)))
+            with tempfile.TemporaryDirectory() as folder:
+                path = str(Path(folder) / "counts.npy")
+                np.save(path, counts)
+                command = [python, str(Path(__file__).parent / "rivals" / "top_k_opendp.py"), path, str(k), str(BESIDE)]
+                found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603 (a command that its user named)
+            chosen = [np.array(one) for one in found["chosen"]]
+            cells.setdefault(f"OpenDP {found['version']}", []).append(_cell(counts, chosen, found["seconds"]))
+        for name, row in cells.items():
+            print(f"{f'k = {k:>3}, {name}':27}" + "  ".join(row))
+
+
+def _drawn(rule: Any, counts: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], list[float]]:
+    """What a rule chooses, several times, and the seconds of each."""
+    chosen, seconds = [], []
+    for _ in range(BESIDE):
+        start = time.perf_counter()
+        chosen.append(rule.release(counts))
+        seconds.append(time.perf_counter() - start)
+    return chosen, seconds
+
+
+def _cell(counts: NDArray[np.int64], chosen: Sequence[NDArray[np.int64]], seconds: Sequence[float]) -> str:
+    short = statistics.mean(shortfall(counts, one) for one in chosen)
+    return f"{short:>13,.0f} ({statistics.median(seconds) * 1e3:>6.0f}) "
+
+
 def main() -> None:
     """Measures all, and prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--opendp", help="the Python of an environment that has OpenDP")
+    asked = parser.parse_args()
+    if asked.opendp:
+        beside_opendp(asked.opendp, np.random.default_rng(1))
+        return
     chance = np.random.default_rng(1)
     flip = PermuteAndFlip(sensitivity=1, epsilon=1)
     whole = [chance.integers(0, 10**6, size) for size in SIZES]
