@@ -1,0 +1,46 @@
+"""Choices under attack: one unit of any type, with any rows, moves no two scores further apart than claimed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import depth
+from choice_claims import check_choice, check_top
+from discreet.privacy.definitions import ROW
+from discreet.testing.neighbor_bench import Bench
+from discreet.testing.neighbors import NeighborPair, pairs
+
+EXAMPLES = depth.examples(2)
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return Bench()
+
+
+def protected(bench: Bench, pair: NeighborPair, data: st.DataObject) -> Any:
+    facts: dict[str, Any] = {"unit": list(pair.unit) or ROW}
+    facts["bounds"] = {"x": (0, 5), "day": ("1960-01-01", "2030-01-01"), "at": ("1960-01-01", "2030-01-01")}
+    if pair.unit:
+        facts["max_rows"] = data.draw(st.integers(1, 3), label="max_rows")
+    if pair.replaced:
+        facts |= {"neighbors": "replace-one", "units" if pair.unit else "rows": 100}
+    table = bench.protect(pair.first.to_arrow(), **facts)
+    return table.union(table) if data.draw(st.booleans(), label="united") else table
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
+@given(pair=pairs(), data=st.data())
+def test_one_unit_moves_no_two_scores_further_apart(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
+    check_choice(protected(bench, pair, data), data, lambda: bench.put(pair.second.to_arrow()))
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
+@given(pair=pairs(), data=st.data())
+def test_one_unit_moves_each_number_of_units_by_one(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
+    check_top(protected(bench, pair, data), data, lambda: bench.put(pair.second.to_arrow()))
