@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import discreet as dp
@@ -22,6 +24,8 @@ PEOPLE, ABSENT, FOREIGN = "people", "absent", "secret"
 ENDPOINTS: dict[tuple[str, str], Any] = {
     ("GET", "/api/v1/datasets/{name}"): Action.DESCRIBE,
     ("GET", "/api/v1/datasets/{name}/budget"): Action.BUDGET,
+    ("GET", "/api/v1/datasets/{name}/columns/{column}/keys"): Action.DESCRIBE,
+    ("GET", "/api/v1/datasets/{name}/public_keys/{keys}"): Action.DESCRIBE,
     ("GET", "/api/v1/datasets/{name}/series"): Action.SERIES,
     ("GET", "/api/v1/datasets/{name}/series/{series}/numbers"): Action.SERIES,
     ("GET", "/api/v1/datasets/{name}/questions"): (Action.OWN_QUESTIONS, Action.ALL_QUESTIONS),
@@ -55,7 +59,15 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/api/v1/datasets/{name}/groups/{group}/{change}"): {"reason": "a report"},
     ("POST", "/api/v1/datasets/{name}/{change}"): {"reason": "a report"},
 }
-IN_PATHS = {"who": "bob", "group": "staff", "change": "freeze", "identity": "0" * 32, "series": "daily"}
+IN_PATHS = {
+    "who": "bob",
+    "group": "staff",
+    "change": "freeze",
+    "identity": "0" * 32,
+    "series": "daily",
+    "column": "ward",
+    "keys": "wards",
+}
 OTHERS = {
     ("GET", "/api/v1/me"),
     ("GET", "/api/v1/datasets"),
@@ -96,7 +108,8 @@ def service(tmp_path: Path, clock: Clock) -> Iterator[Service]:
 def published(name: str, folder: Path) -> DataSet:
     """A data set with a series, and most of its budget left."""
     budget = dp.Budget(epsilon=1, ledger=folder / f"{name}.db")
-    return with_series(name, folder, facts(name, epsilon="0.1"), budget=budget)
+    made = with_series(name, folder, facts(name, epsilon="0.1"), budget=budget)
+    return replace(made, public_keys={"wards": dp.public_keys(pa.table({"ward": ["A", "B"]}), name="wards")})
 
 
 def client_of(service: Service, name: str) -> AsgiClient:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Self
+from urllib.parse import quote
 
-from discreet.client.remote_declaration import DECLARED
+from discreet.client.remote_declaration import DECLARED, fetched_tuples
 from discreet.client.remote_series import SERIES, RemoteSeries
 from discreet.client.remote_table import RemoteSource
-from discreet.client.service_bodies import listed, mapping
+from discreet.client.service_bodies import listed, mapping, reading
 from discreet.client.service_connection import ServiceConnection
+from discreet.curator.public_data import public_keys
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.guesses.misfit_calls import worded
+from discreet.planning.group_keys import MOST_KEYS
+from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.statements.lowering import sql
+
+KEYS_OF = "the public keys of a data set"
 
 
 @worded("dp.connect('https://example.org', token='...')")
@@ -72,6 +78,29 @@ class RemoteService:
         if name not in self._tables:
             self._tables[name] = PrivateTable.of(RemoteSource(self._connection, self.describe(name)))
         return self._tables[name]
+
+    def public_keys(self, name: str, keys: str) -> PublicKeys:
+        """The public tuples that the curator of a data set gave this name, as ``group_by`` and ``hierarchy`` take them.
+
+        ``describe(name)["public_keys"]`` lists the names; nothing is charged.
+
+        Raises:
+            InvalidParameter: there are none of this name, or more than fit in memory.
+            ServiceRefused: the policy of the data set does not show them.
+        """
+        stated = self.describe(name).get("public_keys", {})
+        with reading(KEYS_OF):
+            known = {called: mapping(KEYS_OF, one, columns=list, tuples=int) for called, one in stated.items()}
+        if keys not in known:
+            raise InvalidParameter(expected("public keys of this data set", "keys", keys, nearest(str(keys), known)))
+        size = known[keys]["tuples"]
+        if size > MOST_KEYS:
+            cure = "fetch them as Parquet, page by page, and mark the file: dp.public_keys(path, name=...)."
+            raise InvalidParameter(expected(f"at most {MOST_KEYS:,} tuples", keys, f"{size:,}", cure))
+        place = f"/datasets/{quote(name, safe='')}/public_keys/{quote(keys, safe='')}"
+        table = fetched_tuples(self._connection, place, known[keys]["columns"], size)
+        with reading(KEYS_OF):
+            return public_keys(table, name=keys)
 
     def budget(self, name: str) -> list[dict[str, Any]]:
         """The allowances that one's releases have to fit into, the outermost first, with what is spent and left."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
+from urllib.parse import quote
 
 import ibis
 import ibis.expr.schema as sch
+import pyarrow as pa
 
-from discreet.client.service_bodies import mapping, reading
+from discreet.client.service_bodies import listed, malformed, mapping, reading
+from discreet.client.service_connection import ServiceConnection
 from discreet.curator.stated_facts import stated_bounds, stated_keys, stated_neighbors, stated_unit
 from discreet.exact.amounts import whole
 from discreet.exact.written_amounts import stored_amount
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
+from discreet.planning.group_keys import ARROW_TYPES
 from discreet.planning.unspecified import AUTO, WIDEST
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import ROW, Neighbors
@@ -28,6 +32,62 @@ DECLARED: Mapping[str, type | tuple[type, ...]] = {
     "columns": list,
 }
 """What is read of the declaration of a data set."""
+LONG = "key_count"
+"""How many keys a column has whose list is not in the declaration, but a resource of its own."""
+KEYS: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("columns", "types", "keys"), list),
+    "size": int,
+    "next": (int, type(None)),
+}
+"""What is read of a page of keys."""
+
+
+def with_long_lists(connection: ServiceConnection, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A declaration with all keys in it, the long lists fetched page by page."""
+    stated = mapping("the declaration of a data set", facts, **DECLARED)
+    of, columns = quote(stated["name"], safe=""), listed("columns of a data set", stated["columns"], name=str)
+
+    def full(column: Mapping[str, Any]) -> Mapping[str, Any]:
+        name, size = column["name"], column.get(LONG)
+        if size is None:
+            return column
+        place = f"/datasets/{of}/columns/{quote(name, safe='')}/keys"
+        pages = fetched_keys(connection, place, [name], size)
+        return {**column, "keys": [key for _, keys in pages for (key,) in keys]}
+
+    return {**stated, "columns": [full(column) for column in columns]}
+
+
+def fetched_keys(
+    connection: ServiceConnection, place: str, columns: Sequence[str], size: object
+) -> Iterator[tuple[Sequence[Kind], list[list[Any]]]]:
+    """The pages of so many keys of some columns: what the columns are, and the keys as they are sent."""
+    what, after = f"{size} keys of {list(columns)}", 0
+    while True:
+        page = mapping(what, connection.get(place, after=after), **KEYS)
+        with reading(what):
+            kinds, keys = [Kind(one) for one in page["types"]], page["keys"]
+            after += len(keys)
+            is_last = page["next"] is None
+            follows = after == size if is_last else after == page["next"] and after < page["size"]
+            if page["columns"] != list(columns) or page["size"] != size or not keys or not follows:
+                raise malformed(what)
+            if len(kinds) != len(columns) or any(not isinstance(one, list) or len(one) != len(columns) for one in keys):
+                raise malformed(what)
+        yield kinds, keys
+        if is_last:
+            return
+
+
+def fetched_tuples(connection: ServiceConnection, place: str, columns: Sequence[str], size: object) -> pa.Table:
+    """Public tuples, as the curator of a data set named them."""
+    parts: list[pa.Table] = []
+    for kinds, keys in fetched_keys(connection, place, columns, size):
+        with reading(f"{size} keys of {list(columns)}"):
+            values = [[_key(kind, one[i]) for one in keys] for i, kind in enumerate(kinds)]
+            arrays = [pa.array(column, ARROW_TYPES[kind]) for kind, column in zip(kinds, values, strict=True)]
+            parts = [pa.concat_tables([*parts, pa.table(dict(zip(columns, arrays, strict=True)))])]  # of the same types
+    return parts[0]
 
 
 def declared(facts: Mapping[str, Any]) -> tuple[Declaration, sch.Schema]:

@@ -49,7 +49,7 @@ from discreet.answers.stored_answers import (
     unpacked,
     unpacked_parts,
 )
-from discreet.client.remote_declaration import declared
+from discreet.client.remote_declaration import declared, with_long_lists
 from discreet.client.service_bodies import listed, mapping, reading
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import DiscreetError, InvalidQuery, expected
@@ -114,7 +114,7 @@ class RemoteSource:
 
     def __init__(self, connection: ServiceConnection, facts: Mapping[str, Any]) -> None:
         self.connection = connection
-        self.declaration, self.schema = declared(facts)
+        self.declaration, self.schema = declared(with_long_lists(connection, facts))
         self.budget = RemoteBudget(connection, self.declaration.name)
 
     def statement(self, plan: Any) -> str:

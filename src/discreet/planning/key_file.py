@@ -98,6 +98,16 @@ class KeyFile(Keys):
         """One column for each key, `ROWS` groups at a time."""
         return of_size(_read(self.copy.path, self.names))
 
+    def page(self, after: int, most: int) -> pa.Table:
+        """The tuples behind the first `after`, so many at most."""
+        import pyarrow.parquet as pq
+
+        first, end = min(after, self.number), min(after + most, self.number)
+        with pq.ParquetFile(self.copy.path) as file:
+            parts = range(first // ROWS, -(-end // ROWS)) if first < end else ()
+            held = file.read_row_groups(list(parts), columns=list(self.names))
+        return held.select(list(self.names)).slice(first % ROWS, end - first)
+
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> KeyFile:
         """The tuples of a file; refuses what would not be told apart, or comes twice."""

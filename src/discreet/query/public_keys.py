@@ -25,9 +25,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import pyarrow as pa
+
 from discreet.errors import InvalidQuery, NoTruth, expected, printable
+from discreet.exact.cached_property import cached_property
 from discreet.language.checked_expressions import Kind
-from discreet.planning.group_keys import Keys, comparable, typed
+from discreet.planning.group_keys import PYTHON_TYPES, Keys, comparable, typed
 from discreet.planning.key_file import KeyFile
 from discreet.privacy.declaration import Key
 
@@ -58,6 +61,20 @@ class PublicKeys(NoTruth):
 
     def __repr__(self) -> str:
         return printable(f"<public keys: {', '.join(self.names)}; {self.size:,} tuples>")
+
+    def page(self, after: int, most: int) -> pa.Table:
+        """The tuples behind the first `after`, so many at most, as a table of the columns."""
+        return self._table.slice(after, most) if self._file is None else self._file.page(after, most)
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        """Those in memory; refuses a column of several kinds, which no group_by takes either."""
+        arrays = []
+        for name, column in zip(self.names, zip(*self._rows, strict=True), strict=True):
+            held = next((type(key) for key in column if key is not None), str)
+            kind = next(kind for kind, one in PYTHON_TYPES.items() if held in one)
+            arrays.append(typed({name: kind}, [(key,) for key in column]).to_arrow()[name])
+        return pa.table(dict(zip(self.names, arrays, strict=True)))
 
     def of(self, kinds: Mapping[str, Kind]) -> Keys:
         """The keys of the columns of a group_by, in their order."""

@@ -24,6 +24,7 @@ from discreet.server.http_models import (
     request_line,
 )
 from discreet.server.json_bodies import parsed, read_object
+from discreet.server.key_endpoints import with_short_lists
 from discreet.server.signed_in import Credentials, Served, SignedIn, answered
 from discreet.service.members import roles_of
 from discreet.service.public_moments import State
@@ -60,8 +61,11 @@ def datasets(service: Served, principal: SignedIn) -> list[DataSetLine]:
 
 @router.get("/datasets/{name}")
 def dataset(service: Served, principal: SignedIn, name: str) -> dict[str, Any]:
-    """The public declaration of a data set: columns, types, bounds, keys, unit, limits, policies, allowance."""
-    return service.dataset(principal, name)
+    """The public declaration of a data set: columns, types, bounds, keys, unit, limits, policies, allowance.
+
+    Of a column with more than 10,000 keys it has their number, `key_count`, and `.../columns/{column}/keys` has them.
+    """
+    return with_short_lists(service.dataset(principal, name))
 
 
 @router.get("/datasets/{name}/budget")

@@ -57,8 +57,8 @@ def _with_receipt(answer: Any) -> pa.Table:
     return as_one(answer).to_pyarrow().replace_schema_metadata({"discreet": json.dumps(answer.receipt)})
 
 
-def _arrow(answer: Any) -> bytes:
-    table = _with_receipt(answer)
+def arrow_stream(table: pa.Table) -> bytes:
+    """A table as a stream of Arrow."""
     target = pa.BufferOutputStream()
     with pa.ipc.new_stream(target, table.schema) as writer:
         writer.write_table(table)
@@ -66,23 +66,29 @@ def _arrow(answer: Any) -> bytes:
     return found
 
 
-def _csv(answer: Any) -> bytes:
-    return comma_separated(as_one(answer).to_pyarrow()).encode()
-
-
-def _parquet(answer: Any) -> bytes:
+def parquet_file(table: pa.Table) -> bytes:
+    """A table as a file of Parquet."""
     import pyarrow.parquet as pq
 
     target = pa.BufferOutputStream()
-    pq.write_table(_with_receipt(answer), target)
+    pq.write_table(table, target)
     found: bytes = target.getvalue().to_pybytes()
     return found
 
 
+ARROW, CSV, PARQUET = "application/vnd.apache.arrow.stream", "text/csv; charset=utf-8", "application/vnd.apache.parquet"
+
 WRITERS: dict[AnswerFormat, tuple[str, Callable[[Any], bytes]]] = {
     AnswerFormat.JSON: ("application/json", json_rows),
-    AnswerFormat.ARROW: ("application/vnd.apache.arrow.stream", _arrow),
-    AnswerFormat.CSV: ("text/csv; charset=utf-8", _csv),
-    AnswerFormat.PARQUET: ("application/vnd.apache.parquet", _parquet),
+    AnswerFormat.ARROW: (ARROW, lambda answer: arrow_stream(_with_receipt(answer))),
+    AnswerFormat.CSV: (CSV, lambda answer: comma_separated(as_one(answer).to_pyarrow()).encode()),
+    AnswerFormat.PARQUET: (PARQUET, lambda answer: parquet_file(_with_receipt(answer))),
 }
 """The media type of each format, and what writes it; the stored form is JSON of its own."""
+
+TABLE_WRITERS: dict[str, tuple[str, Callable[[pa.Table], bytes]]] = {
+    "arrow": (ARROW, arrow_stream),
+    "csv": (CSV, lambda table: comma_separated(table).encode()),
+    "parquet": (PARQUET, parquet_file),
+}
+"""The same of tables that are no answers and have no receipt."""

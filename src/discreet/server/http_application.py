@@ -19,6 +19,7 @@ from discreet.server import (
     analyst_endpoints,
     auditor_endpoints,
     curator_endpoints,
+    key_endpoints,
     metrics_endpoint,
     series_endpoints,
 )
@@ -76,6 +77,7 @@ def application(service: Service, limits: HttpLimits | None = None, pages: Itera
     app.state.service = service
     app.state.allotments = Allotments(a_second=chosen.a_second, burst=chosen.burst, at_once=chosen.at_once)
     app.include_router(analyst_endpoints.router)
+    app.include_router(key_endpoints.router)
     app.include_router(series_endpoints.router)
     app.include_router(auditor_endpoints.router)
     app.include_router(metrics_endpoint.router)

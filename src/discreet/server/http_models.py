@@ -84,6 +84,19 @@ class SeriesLine(BaseModel):
     problem: str | None = None
 
 
+class KeyPage(BaseModel):
+    """Some public keys, a list with a value for each column: dates and times as ISO 8601, NULL as null.
+
+    `size` is how many there are in all, and `next` what the next page comes after, where there is one.
+    """
+
+    columns: list[str]
+    types: list[Literal["integer", "boolean", "text", "date", "timestamp"]]
+    size: int
+    keys: list[list[str | int | bool | None]]
+    next: int | None = None
+
+
 class LevelLine(BaseModel):
     """One allowance, with what is spent and left where the policy shows it."""
 

@@ -9,10 +9,15 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
+
+from discreet.curator.stated_facts import kind_in
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text
+from discreet.language.checked_expressions import Kind
 from discreet.ledger.budget import Budget
-from discreet.privacy.declaration import Declaration
+from discreet.planning.group_keys import ARROW_TYPES
+from discreet.privacy.declaration import Declaration, Key
 from discreet.query.public_facts import public_facts
 from discreet.query.public_keys import PublicKeys
 from discreet.query.table import PrivateTable
@@ -51,7 +56,25 @@ class Policy:
     spending: Seen = Seen.ALL
     """Whether an analyst is shown what is left of the allowances above the own one."""
     previews: bool = True
-    """Whether declared keys are shown, and given to whoever asks for the categories of a column."""
+    """Whether public keys are shown: in the declaration, and by themselves."""
+
+
+@dataclass(frozen=True)
+class ColumnKeys:
+    """The public keys that a curator declared of a column, in their order."""
+
+    column: str
+    kind: Kind
+    values: tuple[Key, ...]
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.values)
+
+    def page(self, after: int, most: int) -> pa.Table:
+        """The keys behind the first `after`, so many at most, as a table of one column."""
+        return pa.table({self.column: pa.array(self.values[after : after + most], ARROW_TYPES[self.kind])})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,6 +137,17 @@ class DataSet:
     def about(self) -> str:
         """What it is, for people."""
         return self.description or self.declaration.description
+
+    def shown_keys(self, column: str) -> ColumnKeys | None:
+        """The declared keys of a column; none where there are none, or the policy shows none."""
+        source: Any = self.table._source  # noqa: SLF001 (as above)
+        if (values := self.declaration.keys.get(column)) is None or not self.policy.previews:
+            return None
+        return ColumnKeys(column, kind_in(column, source.schema, "known columns", "keys"), values)
+
+    def shown_tuples(self, name: str) -> PublicKeys | None:
+        """The public tuples of this name; none where there are none, or the policy shows none."""
+        return self.public_keys.get(name) if self.policy.previews else None
 
     def _column(self, stated: dict[str, Any]) -> dict[str, Any]:
         name = stated["name"]

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.answers.release import Release
+from discreet.query.public_keys import PublicKeys
 from discreet.service.allowance_requests import AllowanceRequest, RequestBook, text
 from discreet.service.asks import Ask
 from discreet.service.auditor_verbs import Heads
-from discreet.service.data_sets import DataSet, Seen
+from discreet.service.data_sets import ColumnKeys, DataSet, Seen
 from discreet.service.explanations import Explanations
 from discreet.service.job_runner import WORKERS, JobRunner, Outcome
 from discreet.service.job_submission import JobSubmission
@@ -29,7 +30,7 @@ from discreet.service.series_book import SeriesBook
 from discreet.service.series_desk import SeriesDesk
 from discreet.service.series_publisher import SeriesPublisher
 from discreet.service.series_verbs import SeriesVerbs
-from discreet.service.service_errors import NOT_YET, Late, forbidden
+from discreet.service.service_errors import NOT_YET, Late, forbidden, there
 from discreet.service.state_store import StateStore
 from discreet.service.tokens import new_id
 
@@ -116,12 +117,13 @@ class Service(JobSubmission, SeriesVerbs):
         found = self._data_set(principal, Action.DESCRIBE, name)
         return {**found.facts(), "allowance": found.budget.allowance.amounts}
 
-    def keys(self, principal: Principal, name: str, column: str) -> list[Any]:
-        """The declared keys of a column, for previews; Forbidden where the policy shows none."""
-        found = self._data_set(principal, Action.DESCRIBE, name)
-        if not found.policy.previews or column not in found.declaration.keys:
-            raise forbidden()
-        return list(found.declaration.keys[column])
+    def keys(self, principal: Principal, name: str, column: str) -> ColumnKeys:
+        """The declared keys of a column; Forbidden where there are none, or the policy shows none."""
+        return there(self._data_set(principal, Action.DESCRIBE, name).shown_keys(column))
+
+    def public_keys(self, principal: Principal, name: str, keys: str) -> PublicKeys:
+        """The public tuples of a data set that have this name; Forbidden as above."""
+        return there(self._data_set(principal, Action.DESCRIBE, name).shown_tuples(keys))
 
     # Asking
 

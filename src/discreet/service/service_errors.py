@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from discreet.errors import DiscreetError
+
+Found = TypeVar("Found")
 
 
 class NotSignedIn(DiscreetError):
@@ -103,3 +107,10 @@ def not_signed_in() -> NotSignedIn:
 def forbidden() -> Forbidden:
     """The one refusal of what is not there and of what is not theirs."""
     return Forbidden(FORBIDDEN)
+
+
+def there(found: Found | None) -> Found:
+    """What was found; what was not does not exist for whoever asks."""
+    if found is None:
+        raise forbidden()
+    return found
