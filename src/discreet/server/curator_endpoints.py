@@ -130,4 +130,5 @@ def decide(service: Served, principal: SignedIn, identity: str, body: Body) -> R
     """Approves a request, which raises the allowance, or declines it; once."""
     asked = fields(body, DecisionBody)
     approve = truth("approve", asked["approve"])
-    return request_line(service.decide(principal, identity, approve=approve, reason=asked["reason"] or ""))
+    reason = asked["reason"] if "reason" in body else ""
+    return request_line(service.decide(principal, identity, approve=approve, reason=reason))

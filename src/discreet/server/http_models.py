@@ -307,7 +307,7 @@ class RaiseBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     amount: AmountBody
-    reason: Annotated[str, Field(min_length=1, max_length=900)]
+    reason: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class ReasonBody(BaseModel):
@@ -315,7 +315,7 @@ class ReasonBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    reason: Annotated[str, Field(min_length=1, max_length=900)]
+    reason: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class TokenBody(BaseModel):

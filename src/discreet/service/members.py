@@ -127,7 +127,7 @@ class Members:
 
     def issue(self, name: str, *, expires: float | None = None, kind: str = TOKEN) -> tuple[str, TokenRecord]:
         """A new token for a principal, which is shown this once, and its record."""
-        if not self.exists(name):
+        if not self.exists(principal_name(name)):
             raise forbidden()
         now = self._clock()
         if expires is not None and not now < expires <= now + LONGEST_LIFE:
