@@ -22,6 +22,7 @@ if (waiting) {
       const { finished } = await found.json();
       if (finished) {
         said.textContent = "The answer has arrived.";
+        sessionStorage.setItem("acted", "yes");
         location.reload();
         return;
       }

@@ -13,6 +13,7 @@ const QUIET = 220; // milliseconds without a change before the price is asked fo
 let timer = 0;
 let asked = 0;
 let priced = "";
+let current = "";
 
 /** The slider's scale is logarithmic, from a hundredth of what is left to all of it. */
 const least = Number(slider?.dataset.least ?? 0.001);
@@ -48,12 +49,40 @@ function draw() {
   }
 }
 
+/** What is not to be pressed yet keeps the focus, and says so: a disabled button loses it. */
+function hold(held) {
+  pay?.setAttribute("aria-disabled", String(held));
+}
+
 function stale() {
   panel.classList.toggle("stale", true);
-  if (pay) pay.disabled = true;
+  hold(true);
+}
+
+/** What a price depends on. */
+function stated() {
+  const sent = new FormData(form);
+  for (const name of ["plan", "priced"]) sent.delete(name);
+  return new URLSearchParams(sent).toString();
+}
+
+/** Puts other content in the place of a panel, in which the focus stays where it was, and what is open stays open. */
+function renew(nodes) {
+  const stops = () => [...panel.querySelectorAll("a, summary")];
+  const before = document.activeElement;
+  const place = stops().indexOf(before);
+  const inside = panel.contains(before);
+  const open = panel.querySelector("details")?.open;
+  panel.replaceChildren(...nodes);
+  for (const one of panel.querySelectorAll("details")) one.open = Boolean(open);
+  if (!inside) return;
+  const next = stops()[place];
+  (next?.localName === before.localName ? next : panel).focus();
 }
 
 async function price() {
+  clearTimeout(timer);
+  current = stated();
   const sent = new FormData(form);
   sent.set("do", "price");
   const question = ++asked;
@@ -66,6 +95,7 @@ async function price() {
       credentials: "same-origin",
     });
   } catch {
+    current = "";
     said.textContent = "The server could not be reached. The price is not up to date.";
     return;
   }
@@ -77,10 +107,10 @@ async function price() {
   const text = await answer.text();
   if (question !== asked) return;
   const parsed = new DOMParser().parseFromString(text, "text/html");
-  panel.replaceChildren(...parsed.body.childNodes);
+  renew(parsed.body.childNodes);
   panel.classList.toggle("stale", false);
   if (pay) {
-    pay.disabled = panel.querySelector("[data-payable]") === null;
+    hold(panel.querySelector("[data-payable]") === null);
     pay.querySelector(".amount-to-pay").textContent = epsilon.value;
   }
   const told = panel.querySelector("[data-said]")?.dataset.said ?? "";
@@ -89,6 +119,7 @@ async function price() {
 }
 
 function changed() {
+  if (stated() === current) return; // a field was left as it is
   stale();
   clearTimeout(timer);
   timer = setTimeout(price, QUIET);
@@ -99,7 +130,7 @@ const editor = textarea
   ? editorFor(textarea, {
       schema: JSON.parse(textarea.dataset.schema),
       changed,
-      entered: () => (pay && !pay.disabled ? pay.focus() : price()),
+      entered: () => (pay && pay.getAttribute("aria-disabled") !== "true" ? pay.focus() : price()),
     })
   : null;
 
@@ -140,15 +171,26 @@ for (const more of document.querySelectorAll("[data-more]")) {
 }
 
 form?.addEventListener("submit", (event) => {
-  if (event.submitter === pay) pay.classList.add("busy");
+  if (event.submitter === pay && pay.getAttribute("aria-disabled") !== "true") {
+    pay.classList.add("busy");
+    return;
+  }
+  event.preventDefault(); // Enter in a field asks for the price, which is shown here
+  if (event.submitter !== pay) price();
+  else said.textContent = "There is no price to pay yet.";
 });
 
 if (matchMedia("(max-width: 60rem)").matches) document.querySelector("#columns")?.removeAttribute("open");
+
+if (pay) {
+  hold(pay.disabled);
+  pay.disabled = false;
+}
 
 if (slider && form) {
   slider.value = String(placeOf(Number(epsilon.value)));
   slider.setAttribute("aria-valuetext", `epsilon ${epsilon.value}`);
   addEventListener("resize", draw);
   if (panel.querySelector("[data-payable]")) draw();
-  else if (textarea?.value.trim() || form.dataset.by === "form") price();
+  else if (panel.querySelector("[data-focus]") === null && (textarea?.value.trim() || form.dataset.by === "form")) price();
 }

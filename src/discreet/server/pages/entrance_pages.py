@@ -77,7 +77,8 @@ def choose_theme(site: PageSite, visit: Visit) -> Response:
     """Keeps the colors that somebody likes better."""
     del site
     theme = visit.fields.text("theme")
-    response = go(browser.own_place(visit.fields.text("next") or "/"))
+    # Back to the button that was pressed.
+    response = go(f"{browser.own_place(visit.fields.text('next') or '/')}#colors")
     if theme in THEMES:
         browser.set_cookie(response, visit.request, browser.THEME, theme, lasts=365 * 86400)
     return response

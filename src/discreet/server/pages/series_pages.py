@@ -131,7 +131,7 @@ def numbers_page(site: PageSite, visit: Visit) -> Response:
     places = {"earlier": view.after, "later": min(view.end + MOST_STEPS, view.steps)}
     shown = {"earlier": view.after > 0, "later": view.end < view.steps}
     chosen = {"window": view.window, "group": view.group}
-    links = {one: f"?{urlencode({**chosen, 'until': places[one]})}" if shown[one] else "" for one in places}
+    links = {one: f"?{urlencode({**chosen, 'until': places[one]})}#rows" if shown[one] else "" for one in places}
     here = urlencode({"until": view.end})
     return show_tab(
         site, visit, "series_numbers.html", "series", line=line, view=view, problem=None, links=links, here=here,
