@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any
@@ -22,6 +23,9 @@ from discreet.planning.plan import Plan
 from discreet.planning.two_stage import Findings, TwoStagePlan
 from discreet.planning.unspecified import UnknownKeys
 from discreet.privacy.declaration import Key
+
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,99}")
+"""A whole number as `str` writes it, far larger than any total."""
 
 
 def unpacked(stored: bytes) -> tuple[list[NDArray[Any]], dict[str, Any]]:
@@ -159,3 +163,18 @@ READERS: dict[Kind, Callable[[Any], Key]] = {
     Kind.DATE: date.fromisoformat,
     Kind.TIMESTAMP: datetime.fromisoformat,
 }
+
+
+def whole_texts(column: pa.ChunkedArray) -> list[int]:
+    """Whole numbers that were written as text, of any size.
+
+    >>> whole_texts(pa.chunked_array([["12", "-3"]]))
+    [12, -3]
+
+    Raises:
+        ValueError: it is another column.
+    """
+    texts = column.to_pylist()
+    if column.type != pa.string() or not all(one is not None and WHOLE.fullmatch(one) for one in texts):
+        raise ValueError(column.type)
+    return [int(one) for one in texts]

@@ -141,6 +141,12 @@ class CandidateChoice:
         chosen = self.rule.release(self.scores.of(blocks_of(self.scores.plan, found)), words=words)
         return pa.table({CHOSEN: pa.array([chosen], pa.int64())})
 
+    def check_shown(self, shown: pa.Table) -> None:
+        """Refuses, by a ValueError, a table that is none of those that `add_noise` gives."""
+        places = shown[CHOSEN].to_pylist()
+        if shown.schema.types != [pa.int64()] or len(places) != 1 or places[0] not in range(len(self.texts)):
+            raise ValueError(shown.schema)
+
 
 def choose(
     table: PrivateTable,

@@ -12,6 +12,8 @@ Proof
     The question is planned from the public declaration, by the code that plans it there. (a) What is sent names that
     plan by the digest of its account. (b) What the answer's receipt states is compared with what this plan states, name
     by name, before the totals are read by it; where a first look found something, with the plan that it completes.
+    Which ask an answer is to is sent beside it, and compared: its receipt may word an equal question otherwise, as
+    whoever asked it first wrote it.
 Rounding
     None.
 Source
@@ -19,6 +21,8 @@ Source
 Mutant
     receipts-unread: the plan of the answer is not compared with the own one; killed by
     test_an_answer_to_another_plan_is_refused.
+    answers-of-others-read: an answer to another ask is not told from one to this; killed by
+    test_the_answer_to_another_question_is_refused.
     receipts-of-parts-unread: that of a question beside listed tables is not compared; killed by
     test_an_answer_to_another_mixed_batch_is_not_read.
     receipts-of-choices-unread: the mechanism of a choice is not compared with the own one; killed by
@@ -31,9 +35,9 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -44,13 +48,12 @@ from discreet.answers.stored_answers import (
     completed_batch,
     completed_plan,
     completed_release,
-    received,
     table_of,
     unpacked,
     unpacked_parts,
 )
 from discreet.client.remote_declaration import declared, with_long_lists
-from discreet.client.service_bodies import listed, mapping, reading
+from discreet.client.service_bodies import ANSWER, answer_to, listed, mapping, reading
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import DiscreetError, InvalidQuery, expected
 from discreet.exact.amounts import fraction
@@ -73,7 +76,8 @@ COMPARED = (
     "places",
 )
 """What a receipt states of the plan by which totals are read."""
-ANSWER = "the answer to what was asked"
+Answer = TypeVar("Answer")
+
 ONE_CHARGE = "one charge, which is known before it is sent"
 
 
@@ -222,9 +226,9 @@ class RemoteSource:
         }
         if call.weights:
             ask["weights"] = {name: _amount("weights", weight) for name, weight in call.weights.items()}
-        return received(self.connection.answer(ask)["answer"])
+        return answer_to(ask, self.connection.answer(ask))
 
-    def read(self, reading: Any, *, fresh: bool, call: ReleaseCall | None = None) -> tuple[pa.Table, dict[str, Any]]:
+    def read(self, asked: Any, *, fresh: bool, call: ReleaseCall | None = None) -> tuple[pa.Table, dict[str, Any]]:
         """The answer to a choice or a number of values, whose receipt states the very mechanism that was planned here.
 
         Raises:
@@ -232,26 +236,40 @@ class RemoteSource:
         """
         if call is None or call.account is None:
             self._not_here("a question whose answer a service sends")
-        shown, receipt = table_of(self._stored(call.account(), call, CONFIDENCE, fresh=fresh))
-        _compare(json.loads(json.dumps(dict(reading.facts))), receipt)
+        stored = self._stored(call.account(), call, CONFIDENCE, fresh=fresh)
+        with reading(ANSWER):
+            shown, receipt = table_of(stored)
+            checked_receipt(receipt)
+        _compare(json.loads(json.dumps(dict(asked.facts))), receipt)
+        with reading(ANSWER):
+            asked.check_shown(shown)
         return shown, receipt
 
     def fetched(
-        self, call: ReleaseCall, *, fresh: bool, compared: Sequence[str] = (), confidence: float = CONFIDENCE
-    ) -> bytes:
-        """The stored answer to a call of a verb of its own, whose receipt states the plan that was made here.
+        self,
+        call: ReleaseCall,
+        read: Callable[[bytes], Answer],
+        *,
+        fresh: bool,
+        compared: Sequence[str] = (),
+        confidence: float = CONFIDENCE,
+    ) -> Answer:
+        """The answer to a call of a verb of its own, whose receipt states the plan that was made here.
 
         Args:
             call: the document, the price, and the account.
+            read: makes the answer of what is stored.
             fresh: whether to draw anew, and pay anew.
             compared: what the receipt repeats of the account; all of a plan, where nothing is said.
             confidence: of intervals, where they are wanted within something.
         """
         account: Mapping[str, Any] = call.account() if call.account is not None else {}
         stored = self._stored(account, call, confidence, fresh=fresh)
-        receipt = json.loads(stored)["receipt"]
+        with reading(ANSWER):
+            receipt = checked_receipt(json.loads(stored)["receipt"])
         check_receipt({name: account[name] for name in compared or COMPARED if name in account}, receipt)
-        return stored
+        with reading(ANSWER):
+            return read(stored)
 
     @property
     def desk(self) -> NoReturn:

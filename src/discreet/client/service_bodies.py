@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from discreet.answers.stored_answers import received
 from discreet.errors import DiscreetError, expected
 
 CURE = (
     "look at the address, and at the version of discreet there; what was paid for is stored there, and is given again "
     "for nothing."
 )
+ANSWER = "the answer to what was asked"
 NUMBER = re.compile(r"[A-Za-z0-9_-]{1,200}")
 """What a release goes by in a path."""
 
@@ -66,3 +69,17 @@ def listed(what: str, body: object, **kinds: type | tuple[type, ...]) -> Sequenc
     if not isinstance(body, list):
         raise malformed(f"a list of {what}")
     return [mapping(what, one, **kinds) for one in body]
+
+
+def answer_to(ask: Mapping[str, Any], sent: Mapping[str, Any]) -> bytes:
+    """The stored answer that was sent for an ask; refuses one that says itself that it is of another question.
+
+    >>> answer_to({"question": {"sql": "SELECT 1"}}, {"answer": "{}", "ask": {"question": {"sql": "SELECT 2"}}})
+    Traceback (most recent call last):
+        ...
+    discreet.client.service_bodies.ServiceRefused: Expected a service of discreet that sends the answer to ...
+    """
+    with reading(ANSWER):
+        if "ask" in sent and sent["ask"]["question"] != json.loads(json.dumps(ask["question"])):
+            raise malformed(ANSWER)
+        return received(sent["answer"])

@@ -168,7 +168,8 @@ def kmeans(
     if fetched is not None:  # it is elsewhere, and so are its rows
         document, account = partial(document_of, asked.recorded), partial(asked.account, cost, CONFIDENCE)
         call = ReleaseCall(document=document, price={"epsilon": epsilon, "rho": rho}, account=account)
-        return Clusters(asked.names, json.loads(fetched(call, fresh=fresh, compared=PROMISED)))
+        found: Clusters = fetched(call, asked.sent, fresh=fresh, compared=PROMISED)
+        return found
 
     def run(own: PrivateTable, words: RandomWords) -> dict[str, Any]:
         points = TablePoints(own, asked.names, asked.span, asked.limits)
@@ -212,6 +213,15 @@ class Clustering:
             span=_span(table, names),
             chosen=chosen,
         )
+
+    def sent(self, stored: bytes) -> Clusters:
+        """The answer that a service sent; a ValueError or KeyError, where it is none to this question."""
+        found = Clusters(self.names, json.loads(stored))
+        whole = found.centers.shape == (self.clusters, len(self.names)) and found.sizes.shape == (self.clusters,)
+        if not whole or not np.isfinite(found.centers).all() or not np.isfinite(found.sizes).all():
+            raise ValueError(found.centers.shape)
+        found._caption()  # noqa: SLF001 (its own: what it shows of the receipt is there)
+        return found
 
     @property
     def recorded(self) -> RecordedApplication:

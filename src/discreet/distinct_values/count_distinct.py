@@ -48,6 +48,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.answers.receipt import Receipt
+from discreet.answers.stored_answers import whole_texts
 from discreet.distinct_values.value_assignment import assigned
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
@@ -159,6 +160,14 @@ class DistinctReading:
         chosen = self.mechanism.release(counts, words=words)
         limit = self.mechanism.limits[chosen.place]
         return pa.table({LIMIT: pa.array([limit], pa.int64()), COUNT: pa.array([str(chosen.noisy)], pa.string())})
+
+    def check_shown(self, shown: pa.Table) -> None:
+        """Refuses, by a ValueError, a table that is none of those that `add_noise` gives."""
+        limits = shown[LIMIT].to_pylist()
+        is_known = len(limits) == 1 and limits[0] in self.mechanism.limits
+        if shown.column_names != [LIMIT, COUNT] or shown[LIMIT].type != pa.int64() or not is_known:
+            raise ValueError(shown.schema)
+        whole_texts(shown[COUNT])
 
 
 def count_distinct(

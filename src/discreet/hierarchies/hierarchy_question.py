@@ -224,8 +224,13 @@ class HierarchyQuestion(Unreleased):
         plan = self._plan((epsilon, delta, rho), within, (shares, weights), integers=integers, confidence=wanted)
         if hasattr(self._source, "fetched"):  # the table is elsewhere
             call = self._call(plan, (epsilon, delta, rho), within, (shares, weights, integers, to))
-            stored = self._source.fetched(call, fresh=fresh, confidence=wanted)
-            return HierarchyRelease(*stored_levels(plan, stored), wanted)
+            found: HierarchyRelease = self._source.fetched(
+                call,
+                lambda stored: HierarchyRelease(*stored_levels(plan, stored), wanted),
+                fresh=fresh,
+                confidence=wanted,
+            )
+            return found
         if to is None:
             return release_levels(self._source, plan, fresh=fresh, confidence=wanted)
         return write_levels(self._source, plan, self._part, to=to, fresh=fresh, confidence=wanted)

@@ -176,6 +176,13 @@ class TopKeysChoice:
         kind = ARROW_TYPES[self.keys.kinds[0]]
         return pa.table({VALUE: pa.array([self.keys.rows[place][0] for place in chosen], kind)})
 
+    def check_shown(self, shown: pa.Table) -> None:
+        """Refuses, by a ValueError, a table that is none of those that `add_noise` gives."""
+        values, kind = shown[VALUE].to_pylist(), ARROW_TYPES[self.keys.kinds[0]]
+        is_known = {(one,) for one in values} <= set(self.keys.rows)
+        if shown.schema.types != [kind] or not self.rule.k == len(values) == len(set(values)) or not is_known:
+            raise ValueError(shown.schema)
+
 
 def top(
     table: PrivateTable,

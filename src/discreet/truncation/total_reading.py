@@ -11,6 +11,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from discreet.answers.receipt import Receipt
+from discreet.answers.stored_answers import whole_texts
 from discreet.errors import InvalidParameter, NoTruth, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
 from discreet.mechanisms.counts_under_limits import CountsUnderLimits
@@ -173,6 +174,14 @@ class TotalReading:
             noisy, limits = [chosen.noisy], [self.limits[chosen.place]]
         texts = [str(one) for one in noisy]
         return pa.table({LIMIT: pa.array(limits, pa.int64()), NOISY: pa.array(texts, pa.string())})
+
+    def check_shown(self, shown: pa.Table) -> None:
+        """Refuses, by a ValueError, a table that is none of those that `add_noise` gives."""
+        limits, is_race = shown[LIMIT].to_pylist(), isinstance(self.mechanism, RaceToTheTop)
+        is_known = limits == list(self.limits) if is_race else len(limits) == 1 and limits[0] in self.limits
+        if shown.column_names != [LIMIT, NOISY] or shown[LIMIT].type != pa.int64() or not is_known:
+            raise ValueError(shown.schema)
+        whole_texts(shown[NOISY])
 
     def steps_of(self, found: pa.Table) -> list[int]:
         """The exact total under each limit, in whole parts."""
