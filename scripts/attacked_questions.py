@@ -160,6 +160,13 @@ WAYS: dict[str, Ask] = {
         max_groups=2,
         max_rows=2,
     ),
+    "ranges in a batch": lambda t: dp.batch(
+        by_cost=t.histogram("cost", bins=5, max_groups=2, max_rows=2, ranges=True),
+        old=t.filter(t.age > 30).count(),
+        in_plans=t.group_by("plan").histogram("age", bins=4, ranges="prefixes"),
+        max_groups=2,
+        max_rows=2,
+    ),
     "ranges": lambda t: t.histogram("cost", bins=5, max_groups=2, max_rows=2, ranges=True),
     "prefixes": lambda t: t.histogram("cost", bins=5, max_groups=2, max_rows=2, ranges="prefixes"),
     "bounds": lambda t: by_plan(t, a=lambda s: s.cost.mean(), b=lambda s: s.age.sum()).release(epsilon=1, bounds="auto"),

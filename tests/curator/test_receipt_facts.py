@@ -106,6 +106,7 @@ def test_a_tree_that_was_never_installed_has_no_version(monkeypatch: pytest.Monk
 ASKED: dict[str, Callable[[dp.PrivateTable], Any]] = {
     "totals": lambda t: t.count().release(epsilon=1),
     "a batch": lambda t: dp.batch(old=t.filter(t.age > 40).count(), all=t.count()).release(epsilon=1),
+    "a batch of ranges": lambda t: dp.batch(a=t.histogram("age", ranges=True), n=t.count()).release(epsilon=1),
     "rounds": lambda t: t.count().release(within={"count": 500}, up_to=0.5),
     "an unknown limit": lambda t: t.agg(m=t.visits.mean()).release(epsilon=1, report="clipped"),
     "a reading": lambda t: t.top("plan", k=1, keys=["free", "25%"], epsilon=1),

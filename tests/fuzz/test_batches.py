@@ -46,6 +46,17 @@ def declared(pair: NeighborPair, max_rows: int) -> dict[str, Any]:
 
 
 @st.composite
+def ranges(draw: st.DrawFn, table: PrivateTable, limits: dict[str, Any]) -> Any:
+    """All ranges of a column, or prefixes, of all rows or in groups."""
+    edges = draw(st.lists(st.integers(-1, 7), min_size=2, max_size=6, unique=True).map(sorted))
+    kinds: Any = draw(st.sampled_from((True, "prefixes")))
+    if draw(st.booleans()):
+        return table.histogram("x", edges, ranges=kinds, **limits)
+    by_plan: Any = table.group_by("plan", keys={"plan": ["a", None]}, **limits)
+    return by_plan.histogram("x", edges, ranges=kinds)
+
+
+@st.composite
 def batches(draw: st.DrawFn, table: PrivateTable) -> BatchQuestion:
     """Some questions together, a cube, a rollup or ranges, of groups too; what is refused is drawn again."""
     limits: dict[str, Any] = {}
@@ -56,17 +67,14 @@ def batches(draw: st.DrawFn, table: PrivateTable) -> BatchQuestion:
         if kind == "questions":
             asked = {f"q{i}": draw(questions(table)) for i in range(draw(st.integers(1, 3)))}
             if draw(st.booleans()):
+                asked["along"] = draw(ranges(table, limits))
+            if draw(st.booleans()):
                 found_keys: Any = table.group_by("plan", keys=dp.UNKNOWN, **limits)
                 asked["found"] = found_keys.agg(n_found=table.b.count())
-            return dp.batch(asked, **limits)
+            together: BatchQuestion = dp.batch(asked, **limits)
+            return together
         if kind == "ranges":
-            edges = draw(st.lists(st.integers(-1, 7), min_size=2, max_size=6, unique=True).map(sorted))
-            kinds: Any = draw(st.sampled_from((True, "prefixes")))
-            if draw(st.booleans()):
-                alone: BatchQuestion = table.histogram("x", edges, ranges=kinds, **limits).batch
-                return alone
-            by_plan: Any = table.group_by("plan", keys={"plan": ["a", None]}, **limits)
-            bins: BatchQuestion = by_plan.histogram("x", edges, ranges=kinds).batch
+            bins: BatchQuestion = draw(ranges(table, limits)).batch
             return bins
         keys = {"plan": ["a", "b", None], "b": [True, False]}
         way: dict[str, Any] = draw(st.sampled_from(({"cube": True}, {"rollup": True}, {"sets": [["plan"], ["b"]]})))
@@ -84,14 +92,15 @@ def plan_of(data: st.DataObject, question: BatchQuestion) -> BatchPlan:
     try:
         stated = data.draw(st.sampled_from(PRICES), label="price")
         if isinstance(question, MixedBatchQuestion):
-            parts = question.plan(**(stated | {"delta": 1e-6}))
-            assert parts.charge.epsilon >= parts.listed.charge.epsilon
-            best = parts.listed
+            parts = question.plan(**(stated | ({"delta": 1e-6} if question.mixed.open else {})))
+            assert parts.charge.epsilon >= sum(one.charge.epsilon for one in parts.planned.values())
+            best = data.draw(st.sampled_from(list(parts.planned.values())), label="part")
         else:
             best = question.plan(**stated)
     except InvalidQuery:
         reject()
-    return data.draw(st.sampled_from((best, *best.runners_up)), label="plan")
+    plan: BatchPlan = data.draw(st.sampled_from((best, *best.runners_up)), label="plan")
+    return plan
 
 
 def distances(bench: Bench, plan: BatchPlan, pair: NeighborPair) -> list[tuple[int, Any]]:

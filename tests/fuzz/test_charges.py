@@ -64,6 +64,12 @@ RELEASES: dict[str, Release] = {
         .release(**p)
     ),
     "batch": lambda t, m, p, _: several(t, m).release(**p),
+    "batch of ranges": lambda t, m, p, _: dp.batch(
+        a=t.filter(t.x > 0).count(),
+        x=t.histogram("x", [-5, -1, 0, 2, 5], ranges=True, **m),
+        by_plan=t.group_by("plan", keys={"plan": KEYS["plan"]}, **m).histogram("x", [-5, 0, 5], ranges="prefixes"),
+        **m,
+    ).release(**p),
     "levels": lambda t, m, p, _: t.hierarchy(["b", "plan"], keys=PLACES, **m).agg(**asked(t)).release(**p),
     "level files": lambda t, m, p, to: (
         t.hierarchy(["b", "plan"], keys=PLACES, cells={"i": [0, 1, 2, 3]}, **m)

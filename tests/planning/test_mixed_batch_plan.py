@@ -14,6 +14,7 @@ from ibis import _
 
 import discreet as dp
 from depth import examples
+from discreet.accounting.event_costs import cost_of
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.ledger.ledger import charge_of
 from discreet.query.mixed_batch_question import MixedBatchQuestion
@@ -54,6 +55,47 @@ def test_parts_of_a_mixed_batch_add_up_to_its_price(unit: str | None, price: dic
     own = [part.charge.epsilon if plan.charge.rho is None else part.charge.rho for part in plan.parts]
     assert sum(one for one in own if one is not None) == stated
     assert charge_of(plan.charge, plan.event).guarantee.epsilon <= plan.charge.epsilon
+
+
+@pytest.mark.parametrize("unit", ["person", None])
+@pytest.mark.parametrize("price", [{"epsilon": 3}, {"rho": Fraction(1, 10)}])
+def test_ranges_have_a_part_of_the_price(unit: str | None, price: dict[str, Any]) -> None:
+    """What is measured of them costs that part and no more, and charge and event of the batch have it."""
+    plan = with_ranges(unit).plan(**price)
+    [stated] = price.values()
+    assert plan.shares == {None: Fraction(1, 3), "by_age": Fraction(1, 3), "in_plans": Fraction(1, 3)}
+    for part in plan.planned.values():
+        assert (part.charge.epsilon if plan.charge.rho is None else part.charge.rho) == Fraction(stated) / 3
+        for noise in (one for own in part.mechanisms for one in own):
+            cost = cost_of(noise.event)
+            spent = cost.epsilon if plan.charge.rho is None else cost.rho
+            assert spent is not None
+            assert float(Fraction(stated) / 3) * 0.999 < float(spent) <= float(Fraction(stated) / 3)
+    assert (plan.charge.epsilon if plan.charge.rho is None else plan.charge.rho) == stated
+    whole = cost_of(plan.event)
+    recorded = whole.epsilon if plan.charge.rho is None else whole.rho
+    assert recorded is not None
+    assert 0.999 * float(stated) < float(recorded) <= float(stated)
+    assert len(plan.tables) == 3
+
+
+def with_ranges(unit: str | None = "person") -> MixedBatchQuestion:
+    random, n = np.random.default_rng(3), 400
+    rows = pa.table({
+        "person": random.integers(0, 100, n), "plan": random.choice(["a", "b"], n).tolist(),
+        "age": random.integers(0, 90, n),
+    })  # fmt: skip
+    stated: dict[str, Any] = {"unit": unit, "max_rows": 3} if unit else {"unit": dp.ROW}
+    table = dp.protect(
+        rows, bounds={"age": (0, 90)}, keys={"plan": ["a", "b"]}, budget=dp.Budget(epsilon=2**40, delta=1e-2), **stated
+    )
+    limits: dict[str, Any] = {"max_groups": 2} if unit else {}
+    return dp.batch(
+        by_age=table.histogram("age", [0, 30, 60, 90], ranges=True, **limits),
+        old=table.filter(_.age >= 40).agg(n=_.count()),
+        in_plans=table.group_by("plan", **limits).histogram("age", [0, 30, 90], ranges="prefixes"),
+        **limits,
+    )
 
 
 def test_weights_divide_the_price() -> None:

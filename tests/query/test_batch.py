@@ -191,7 +191,7 @@ def refusals(table: PrivateTable) -> dict[str, Callable[[], Any]]:
     count = table.count()
     return {
         "Expected questions by name": dp.batch,
-        "Expected questions, got n=": lambda: dp.batch(n=1),  # type: ignore[arg-type]  # what is refused
+        "Expected questions, got n=": lambda: dp.batch(n=1),  # type: ignore[call-overload]  # what is refused
         "questions about one protected table": lambda: dp.batch(n=count, m=protected().count()),
         "a question without steps after the noise": lambda: dp.batch(n=count.limit(1)),
         "a question with listed keys": lambda: dp.batch(m=table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())),

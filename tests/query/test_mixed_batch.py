@@ -27,9 +27,10 @@ def protected(**declared: Any) -> PrivateTable:
 
 def asked(table: PrivateTable) -> dp.BatchQuestion:
     by_plan: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count(), years=_.age.sum())
-    return dp.batch(
+    found: dp.BatchQuestion = dp.batch(
         by_plan=by_plan, old=table.filter(_.age >= 45).count(), whole=table.count(), x=table.agg(x=_.x.mean())
     )
+    return found
 
 
 def test_everything_is_released_for_one_charge() -> None:

@@ -46,7 +46,7 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
 
     def __init__(
         self,
-        plan: BatchPlan,
+        plan: BatchPlan | None,
         noisy: Sequence[NDArray[Any]],
         facts: Mapping[str, Any],
         confidence: float,
@@ -54,18 +54,32 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
         apart: Mapping[str, Release] | None = None,
         names: Sequence[Name] | None = None,
     ) -> None:
-        self._plan, self._noisy, self._receipt, self._confidence = plan, noisy, Receipt(facts), confidence
-        self._totals = plan.totals(noisy)
+        self._together, self._noisy, self._receipt, self._confidence = plan, noisy, Receipt(facts), confidence
+        self._totals = [] if plan is None else plan.totals(noisy)
         found: dict[Name, Release] = {}
         found.update(apart or {})
-        for name, own, totals in zip(plan.query.names, plan.tables, self._totals, strict=True):
-            found[name] = Release(own, totals, facts, confidence)
+        if plan is not None:
+            for name, own, totals in zip(plan.query.names, plan.tables, self._totals, strict=True):
+                found[name] = Release(own, totals, facts, confidence)
         self._tables = {name: found[name] for name in (found if names is None else names)}
+
+    @property
+    def _plan(self) -> BatchPlan:
+        """That of the tables which were planned together."""
+        if self._together is None:
+            cure = "ask each answer for its own, answer['by_age'].table."
+            raise InvalidQuery(expected("tables that were planned together", "batch", "none", cure))
+        return self._together
 
     @property
     def receipt(self) -> Receipt:
         """What was promised and how it was kept, for all tables together. A copy, ready for JSON."""
         return Receipt.of(self._receipt)
+
+    @property
+    def tables(self) -> tuple[Release, ...]:
+        """All tables as such: of ranges, the bins."""
+        return tuple(self._tables.values())
 
     def _name(self, name: object) -> Name:
         found = table_named(name, self._tables)
@@ -103,16 +117,13 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
             InvalidParameter: an unknown table, column or key.
             InvalidQuery: the column is no sum of totals, such as a mean.
         """
-        return self.weighted(table, column, self._chosen(self[table], cells))
+        return self.weighted(table, column, self._chosen(self._tables[self._planned(table)], cells))
 
     def weighted(self, table: Any, column: str, weights: ArrayLike) -> Combination:
         """The sum of a column over the cells of a table, each times its weight, a number for each row; errors as of
         `sum`.
         """
-        name = self._name(table)
-        if name not in self._plan.query.names:
-            cure = f"answer[{name!r}] has its cells, each with noise of its own."
-            raise InvalidQuery(expected("a table that was planned with others", "table", name, cure))
+        name = self._planned(table)
         place = self._plan.query.names.index(name)
         release = self._tables[name]
         weights = _weights(weights, len(release))
@@ -132,6 +143,14 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
         }
         value = math.fsum((release[column] * weights).tolist())
         return Combination(self._plan, value, forms, self._confidence)
+
+    def _planned(self, table: object) -> Name:
+        """The name of a table that was planned with others."""
+        name = self._name(table)
+        if self._together is None or name not in self._together.query.names:
+            cure = f"answer[{name!r}] has its cells, each with noise of its own."
+            raise InvalidQuery(expected("a table that was planned with others", "table", name, cure))
+        return name
 
     def _chosen(self, release: Release, cells: Mapping[str, Any]) -> NDArray[np.float64]:
         """1 for each row that is meant, 0 for all others."""

@@ -57,6 +57,13 @@ MOST_PANELS = 6
 RANGE = "range"
 
 
+def ranges_answer(bins: BatchRelease, confidence: float) -> RangesRelease | GroupedRangesRelease:
+    """What follows from noisy bins, of all rows or in each of some groups, as their plan says."""
+    asked = bins._plan.query  # noqa: SLF001 (of this room)
+    made = GroupedRangesRelease if len(asked.sizes) > 1 else RangesRelease
+    return made(bins, asked.edges, confidence)
+
+
 class GroupedRangesRelease(TableExports, NoTruth, Mapping[Any, RangesRelease]):
     """The noisy bins of a column in each of some groups, by key, and all that follows from sums of neighboring ones.
 
@@ -119,7 +126,8 @@ class GroupedRangesRelease(TableExports, NoTruth, Mapping[Any, RangesRelease]):
     @property
     def table(self) -> Release:
         """The bins of all groups, unbiased."""
-        return self._batch["bins"]
+        (bins,) = self._batch.values()
+        return bins
 
     @property
     def receipt(self) -> Receipt:

@@ -52,7 +52,8 @@ class RangesRelease(NoTruth):
     @property
     def table(self) -> Release:
         """The bins themselves, unbiased."""
-        return self._batch["bins"]
+        (bins,) = self._batch.values()
+        return bins
 
     @property
     def receipt(self) -> Receipt:
@@ -65,7 +66,8 @@ class RangesRelease(NoTruth):
 
     def _combination(self, weights: Reals) -> Combination:
         """The bins, each times its weight; its noise is that of this group alone."""
-        found = self._batch.weighted("bins", "count", weights)
+        (bins,) = self._batch
+        found = self._batch.weighted(bins, "count", weights)
         forms = {(block, component + self._group): form for (block, component), form in found.forms.items()}
         return replace(found, forms=forms)
 

@@ -14,6 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answers.batch_release import BatchRelease
+from discreet.answers.grouped_ranges_release import ranges_answer
+from discreet.answers.mixed_batch_release import MixedBatchRelease
 from discreet.answers.release import Release
 from discreet.errors import InvalidQuery, expected
 from discreet.exact.written_amounts import stored_amount
@@ -52,25 +54,32 @@ def completed_plan(prospect: TwoStagePlan, stored: bytes) -> Plan:
     return prospect.completed_plan(findings(json.loads(stored)["found"], prospect.open.keys))
 
 
-def packed_parts(receipt: Mapping[str, Any], listed: bytes, found: Mapping[str, bytes]) -> bytes:
-    """The answer to a mixed batch as it is stored: its receipt, the listed tables, and each other question's answer."""
+def packed_parts(receipt: Mapping[str, Any], listed: bytes | None, found: Mapping[str, bytes]) -> bytes:
+    """The answer to a mixed batch as it is stored: its receipt, the listed tables, and each other question's answer,
+    whether it is about ranges or had something open.
+    """
     others = {name: one.decode() for name, one in found.items()}
-    whole = {"receipt": receipt, "listed": listed.decode(), "open": others}
+    whole = {"receipt": receipt, "listed": None if listed is None else listed.decode(), "open": others}
     return json.dumps(whole, separators=(",", ":")).encode()
 
 
-def unpacked_parts(stored: bytes) -> tuple[dict[str, Any], bytes, dict[str, bytes]]:
+def unpacked_parts(stored: bytes) -> tuple[dict[str, Any], bytes | None, dict[str, bytes]]:
     """What `packed_parts` packed."""
     whole = json.loads(stored)
-    return whole["receipt"], whole["listed"].encode(), {name: one.encode() for name, one in whole["open"].items()}
+    listed = None if whole["listed"] is None else whole["listed"].encode()
+    return whole["receipt"], listed, {name: one.encode() for name, one in whole["open"].items()}
 
 
-def completed_batch(prospect: MixedBatchPlan, stored: bytes, confidence: float) -> BatchRelease:
-    """The answer to a mixed batch: that of its listed tables, and of what first looks completed beside them."""
+def completed_batch(prospect: MixedBatchPlan, stored: bytes, confidence: float) -> MixedBatchRelease:
+    """The answer to a mixed batch: that of its listed tables, of ranges, and of what first looks completed."""
     receipt, listed, others = unpacked_parts(stored)
     found = {name: completed_release(part, others[name], confidence) for name, part in prospect.open.items()}
-    noisy, _ = unpacked(listed)
-    return BatchRelease(prospect.listed, noisy, receipt, confidence, apart=found, names=prospect.names)
+    ranges = {
+        name: ranges_answer(BatchRelease(part, *unpacked(others[name]), confidence), confidence)
+        for name, part in prospect.ranges.items()
+    }
+    noisy = [] if listed is None else unpacked(listed)[0]
+    return MixedBatchRelease(prospect, noisy, receipt, confidence, found=found, ranges=ranges)
 
 
 def dated(stored: bytes, time: str) -> bytes:
@@ -85,8 +94,9 @@ def dated(stored: bytes, time: str) -> bytes:
     held = json.loads(stored)
     held["receipt"]["time"] = time
     if "open" in held:
-        parts = {name: dated(one.encode(), time).decode() for name, one in held["open"].items()}
-        held |= {"listed": dated(held["listed"].encode(), time).decode(), "open": parts}
+        held["open"] = {name: dated(one.encode(), time).decode() for name, one in held["open"].items()}
+        if held["listed"] is not None:
+            held["listed"] = dated(held["listed"].encode(), time).decode()
     return json.dumps(held, separators=(",", ":")).encode()
 
 

@@ -25,6 +25,8 @@ Mutant
     test_the_answer_to_another_question_is_refused.
     receipts-of-parts-unread: that of a question beside listed tables is not compared; killed by
     test_an_answer_to_another_mixed_batch_is_not_read.
+    receipts-of-ranges-unread: that of ranges in a batch is not compared; killed by
+    test_an_answer_to_other_ranges_is_not_read.
     receipts-of-choices-unread: the mechanism of a choice is not compared with the own one; killed by
     test_an_answer_to_another_plan_is_not_read.
     plans-unnamed: what is sent does not name the plan; killed by
@@ -172,8 +174,6 @@ class RemoteSource:
         self, plan: BatchPlan | MixedBatchPlan, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> BatchRelease:
         """The same for several tables at once."""
-        if isinstance(plan, MixedBatchPlan):
-            return self._release_mixed(plan, call, confidence, fresh=fresh)
         if (
             call is not None
             and call.price.get("within") is not None  # with a stated price it changes nothing
@@ -182,7 +182,9 @@ class RemoteSource:
         ):
             cure = "give epsilon, as .explain(within=..., assume=...) shows it, and weights."
             raise InvalidQuery(expected("errors that nothing is assumed for", "assume", call.price["assume"], cure))
-        account = explain_batch(replace(plan, runners_up=()), "", confidence=CONFIDENCE, assume=None)
+        if isinstance(plan, MixedBatchPlan):
+            return self._release_mixed(plan, call, confidence, fresh=fresh)
+        account = _batch_account(plan)
         named = None if call is None else _by_labels(call, plan.query.names, plan.query.tables)
         stored = self._stored(account, named, confidence, fresh=fresh)
         with reading(ANSWER):
@@ -195,20 +197,21 @@ class RemoteSource:
     def _release_mixed(
         self, plan: MixedBatchPlan, call: ReleaseCall | None, confidence: float, *, fresh: bool
     ) -> BatchRelease:
-        """The same where keys, limits or bounds of some tables are found first."""
+        """The same beside ranges, and where keys, limits or bounds of some tables are found first."""
         account = explain_mixed_batch(plan, "", confidence=CONFIDENCE, assume=None)
-        named = None if call is None else _by_labels(call, plan.names, ())
+        listed = () if plan.listed is None else plan.listed.query.tables
+        named = None if call is None else _by_labels(call, plan.names, listed)
         stored = self._stored(account, named, confidence, fresh=fresh)
         with reading(ANSWER):
             receipt, own, found = unpacked_parts(stored)
-            of_listed = checked_receipt(unpacked(own)[1])
+            texts = {name: found[name] if name is not None else own or b"" for name in plan.planned}
+            told_of = {name: checked_receipt(unpacked(text)[1]) for name, text in texts.items()}
             parts = [(completed_plan(part, found[name]), unpacked(found[name])[1]) for name, part in plan.open.items()]
             for one in (receipt, *(told for _, told in parts)):
                 checked_receipt(one)
         check_receipt(account, receipt)
-        check_receipt(
-            explain_batch(replace(plan.listed, runners_up=()), "", confidence=CONFIDENCE, assume=None), of_listed
-        )
+        for name, part in plan.planned.items():
+            check_receipt(_batch_account(part), told_of[name])
         for completed, told_of_part in parts:
             check_plan(completed, told_of_part)
         with reading(ANSWER):
@@ -347,6 +350,10 @@ def _amount(name: str, value: object) -> str:
 
 def _account(plan: Plan) -> Explanation:
     return explain(plan, "", confidence=CONFIDENCE, assume=None)
+
+
+def _batch_account(plan: BatchPlan) -> Explanation:
+    return explain_batch(replace(plan, runners_up=()), "", confidence=CONFIDENCE, assume=None)
 
 
 def checked_receipt(receipt: Any) -> Mapping[str, Any]:

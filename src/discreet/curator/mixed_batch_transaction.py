@@ -1,4 +1,4 @@
-"""The release of a batch beside questions in which something is open: one charge, and then each part in turn."""
+"""The release of a batch beside ranges and questions with something open: one charge, and then each part in turn."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ def mixed_batch_release(
 ) -> BatchRelease:
     """Price, reserve, look, add noise, commit, release; a repeat is answered from the store for nothing."""
     engine = desk.engine
-    names = [[name, open_digest(engine, part, schema)] for name, part in plan.open.items()]
-    key = hashed(["together", batch_digest(engine, plan.listed, schema), *names])
+    parts = {name or "": batch_digest(engine, part, schema) for name, part in plan.planned.items()}
+    parts |= {name: open_digest(engine, part, schema) for name, part in plan.open.items()}
+    key = hashed(["together", parts.pop("", None), *map(list, parts.items())])
     declared = plan.tables[0].query.declaration
 
     def draw(drawing: Drawing) -> bytes:
         parts = {name: drawn_open(engine, part, key, drawing) for name, part in plan.open.items()}
-        listed = drawn_batch(engine, plan.listed, key, drawing)
+        parts |= {name: drawn_batch(engine, part, key, drawing) for name, part in plan.ranges.items()}
+        listed = None if plan.listed is None else drawn_batch(engine, plan.listed, key, drawing)
         return packed_parts(mixed_batch_receipt(plan, key, drawing), listed, parts)
 
     charge = charge_to(declared, key, described_mixed_batch(plan), plan.charge, plan.event)
@@ -38,6 +40,7 @@ def mixed_batch_release(
 def _claims(plan: MixedBatchPlan) -> None:
     """Makes all that receipts say, so that none of it fails after the charge."""
     mixed_batch_claims(plan)
-    batch_claims(plan.listed)
+    for planned in plan.planned.values():
+        batch_claims(planned)
     for part in plan.open.values():
         claims(part.placeholder_plan)

@@ -109,9 +109,11 @@ def described_batch(plan: BatchPlan) -> str:
 
 
 def described_mixed_batch(plan: MixedBatchPlan) -> str:
-    """The same of tables of which some have keys, limits or bounds to be found."""
+    """The same of tables beside ranges, and of such as have keys, limits or bounds to be found."""
+    listed = [] if plan.listed is None else [described_batch(plan.listed)]
+    ranges = (f"{name}: {one.query.ranges} of {described_query(one.query.cells)}" for name, one in plan.ranges.items())
     others = (f"{name}: {described(part.placeholder_plan)}" for name, part in plan.open.items())
-    return one_line("; ".join([described_batch(plan.listed), *others]))
+    return one_line("; ".join([*listed, *ranges, *others]))
 
 
 def one_line(text: str) -> str:

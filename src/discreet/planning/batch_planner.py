@@ -103,6 +103,8 @@ class BatchQuery:
     """Which sums of neighboring cells are asked for, beside the one table that there is: along the last attribute, in
     each combination of the others.
     """
+    edges: tuple[Any, ...] = ()
+    """Of the bins that they are sums of."""
 
     @property
     def names(self) -> tuple[Name, ...]:

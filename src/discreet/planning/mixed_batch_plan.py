@@ -1,4 +1,6 @@
-"""Tables of listed keys that are planned together, beside questions in which something is open: one price for all.
+"""Tables of listed keys that are planned together, beside questions with noise of their own: one price for all.
+
+Those are questions about all ranges of bins, and those in which something is open.
 
 Claim
     The mechanisms of all parts of a `MixedBatchPlan` are together `charge`-differentially private for the declared
@@ -7,8 +9,8 @@ Claim
 Requires
     Questions about one declared table, whose neighbors are those of every part.
 Relies on
-    `planning.batch_planner` for the listed tables, `planning.two_stage` for each question with something open;
-    sequential composition.
+    `planning.batch_planner` for the listed tables and for ranges, `planning.two_stage` for each question with something
+    open; sequential composition.
 Proof
     The shares of the parts are positive fractions whose sum is 1. Each part is priced at its share of epsilon, or of
     rho, and of delta, and is private at that price; what one finds is not used by another. Epsilons add up, and deltas
@@ -20,16 +22,20 @@ Source
 Mutant
     parts-at-the-whole-price: each part is made at the price of all; killed by
     test_parts_of_a_mixed_batch_add_up_to_its_price.
+    ranges-at-the-price-of-all: only ranges are made at the price of all; killed by
+    test_ranges_have_a_part_of_the_price.
+    ranges-uncharged: the charge leaves ranges out; killed by test_ranges_have_a_part_of_the_price.
+    ranges-unrecorded: the event of a batch leaves ranges out; killed by test_ranges_have_a_part_of_the_price.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text
@@ -42,6 +48,8 @@ from discreet.planning.unspecified import Unspecified
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import Event, composed
 
+Part = TypeVar("Part", BatchQuery, BatchPlan)
+
 FINEST_SHARE = 10**6
 LARGEST_RATIO = 10**12
 """Of two weights: beyond it, a part would have a price that is next to nothing."""
@@ -49,12 +57,22 @@ LARGEST_RATIO = 10**12
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MixedBatchQuery:
-    """Questions about one table that are asked together: tables of listed keys, and questions with something open."""
+    """Questions about one table that are asked together: tables of listed keys, all ranges of bins, and questions with
+    something open.
+    """
 
     names: tuple[Name, ...]
     """Of all tables, in the order of the answer."""
-    listed: BatchQuery
+    listed: BatchQuery | None
+    """None where no table can be planned with another."""
     open: Mapping[str, tuple[Query, Unspecified]]
+    ranges: Mapping[str, BatchQuery] = field(default_factory=dict)
+    """Each with one table, of its own name: the bins."""
+
+    @property
+    def planned(self) -> dict[str | None, BatchQuery]:
+        """What is planned before anything is found: the listed tables under None, each question about ranges."""
+        return _planned(self.listed, self.ranges)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,15 +80,21 @@ class MixedBatchPlan:
     """Priced parts of a mixed batch."""
 
     names: tuple[Name, ...]
-    listed: BatchPlan
+    listed: BatchPlan | None
     open: Mapping[str, TwoStagePlan]
+    ranges: Mapping[str, BatchPlan] = field(default_factory=dict)
     shares: Mapping[str | None, Fraction]
     """Of the price: of the listed tables together under None, of each other question under its name."""
 
     @property
+    def planned(self) -> dict[str | None, BatchPlan]:
+        """The listed tables under None, if there are any, and then each question about ranges."""
+        return _planned(self.listed, self.ranges)
+
+    @property
     def parts(self) -> list[BatchPlan | TwoStagePlan]:
-        """The listed tables, and then the others."""
-        return [self.listed, *self.open.values()]
+        """The listed tables, ranges, and then the others."""
+        return [*self.planned.values(), *self.open.values()]
 
     @property
     def charge(self) -> Guarantee:
@@ -86,9 +110,16 @@ class MixedBatchPlan:
     @property
     def tables(self) -> tuple[Plan, ...]:
         """Each table as a plan of its own, in the order of the names; stand-ins for what is open."""
-        own: dict[Name, Plan] = dict(zip(self.listed.names, self.listed.tables, strict=True))
-        own |= {name: part.placeholder_plan for name, part in self.open.items()}
+        own: dict[Name, Plan] = {name: part.placeholder_plan for name, part in self.open.items()}
+        for planned in self.planned.values():
+            own.update(zip(planned.names, planned.tables, strict=True))
         return tuple(own[name] for name in self.names)
+
+
+def _planned(listed: Part | None, ranges: Mapping[str, Part]) -> dict[str | None, Part]:
+    found: dict[str | None, Part] = {} if listed is None else {None: listed}
+    found.update(ranges)
+    return found
 
 
 def price_mixed_batch(
@@ -111,13 +142,18 @@ def price_mixed_batch(
         raise InvalidParameter(expected("no delta beside rho", "delta", decimal_text(offer.delta), cure))
     shares = _shares(asked, own, 3 if offer.rho is None else 2)
     finding = sum((shares[name] for name, (_, left) in asked.open.items() if left.keys), start=Fraction(0))
-    stated = {name: own[name] for name in asked.listed.names}
-    listed = price_batch(asked.listed, weights=stated, **_part(offer, shares[None], Fraction(0)))
+    planned = {
+        part: price_batch(
+            query, weights={name: own[name] for name in query.names}, **_part(offer, shares[part], Fraction(0))
+        )
+        for part, query in asked.planned.items()
+    }
     found = {}
     for name, (query, left) in asked.open.items():
         delta_share = shares[name] / finding if left.keys else Fraction(0)
         found[name] = plan_two_stages(query, left, **_part(offer, shares[name], delta_share))
-    return MixedBatchPlan(names=asked.names, listed=listed, open=found, shares=shares)
+    ranges = {name: planned[name] for name in asked.ranges}
+    return MixedBatchPlan(names=asked.names, listed=planned.get(None), open=found, ranges=ranges, shares=shares)
 
 
 def _part(offer: Price, share: Fraction, delta_share: Fraction) -> dict[str, Any]:
@@ -146,4 +182,6 @@ def _shares(asked: MixedBatchQuery, weights: Mapping[Name, Fraction], root: int)
     }
     whole = sum(roots.values())
     found: dict[str | None, Fraction] = {name: roots[name] / whole for name in asked.open}
-    return found | {None: sum((roots[name] for name in asked.listed.names), start=Fraction(0)) / whole}
+    for part, query in asked.planned.items():
+        found[part] = sum((roots[name] for name in query.names), start=Fraction(0)) / whole
+    return found

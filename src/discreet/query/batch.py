@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,31 +24,58 @@ from discreet.query.batch_cells import Moved, attributes, common_relation, moved
 from discreet.query.batch_question import BatchQuestion, check_cells
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.question import Question
+from discreet.query.ranges import AllRanges
 from discreet.query.recorded_verbs import RecordedBatch, given_limits
 from discreet.workloads.cell_tables import CellTable
 
+Asked: TypeAlias = "Question | AllRanges[Any]"
 
-@worded("dp.batch(by_plan=question, by_age=other)")
-def batch(
+
+@overload
+def batch(  # type: ignore[overload-overlap]  # of tables alone, the answer has tables alone
     questions: Mapping[str, Question] | None = None,
     /,
     *,
     max_groups: int | None = None,
     max_rows: int | None = None,
     **named: Question,
+) -> BatchQuestion: ...
+
+
+@overload
+def batch(
+    questions: Mapping[str, Asked] | None = None,
+    /,
+    *,
+    max_groups: int | None = None,
+    max_rows: int | None = None,
+    **named: Asked,
+) -> MixedBatchQuestion: ...
+
+
+@worded("dp.batch(by_plan=question, by_age=other)")
+def batch(
+    questions: Mapping[str, Asked] | None = None,
+    /,
+    *,
+    max_groups: int | None = None,
+    max_rows: int | None = None,
+    **named: Asked,
 ) -> BatchQuestion:
     """Questions about one protected table as one: one charge, the least error that is known, answers that agree.
 
     The common cells of their groups and conditions are found, and what is measured is chosen for exactly these
     questions: sixteen nested counts have a third of the error that they have one by one. Counts, sums, means, variances
-    and lines can be asked for; with a pure epsilon, counts and sums. A question whose keys, limits or bounds are to be
-    found stands beside these, with a part of the price for itself.
+    and lines can be asked for; with a pure epsilon, counts and sums. All ranges of a histogram, and questions whose
+    keys, limits or bounds are to be found, stand beside these, each with a part of the price for itself.
 
     Args:
         max_groups: in how many of the common cells one unit counts, where units are columns; of those that differ in
-            any group or condition of any question. Without it, that of ``dp.protect``.
+            any group or condition of any question. Without it, that of ``dp.protect``. What stands beside the others
+            has limits of its own.
         max_rows: with how many rows it counts in each.
-        questions: what ``.agg(...)``, ``.count()`` or ``.histogram(...)`` gave, in a dict by name.
+        questions: what ``.agg(...)``, ``.count()`` or ``.histogram(...)`` gave, with `ranges` or without, in a dict by
+            name.
         named: the same, each as ``by_plan=question``.
 
     Raises:
@@ -75,31 +102,49 @@ def batch(
         raise InvalidQuery("Expected questions by name, got none.\nHint: write dp.batch(by_plan=..., by_age=...).")
     for name, question in questions.items():
         _check(name, question)
-    asked = list(questions.values())
-    source = asked[0]._source
-    if any(one._source is not source for one in asked):
+    parts = list(questions.values())
+    sources = [one.batch.source if isinstance(one, AllRanges) else one._source for one in parts]
+    source = sources[0]
+    if any(one is not source for one in sources):
         cure = "ask all of them of one table; join or unite once, and ask what came of it. Two tables are two releases."
         raise InvalidQuery(expected("questions about one protected table", "batch", "several", cure))
     limits = stated_limits(source.declaration, max_groups=max_groups, max_rows=max_rows)
     verbs = {name: one._asked for name, one in questions.items() if one._asked is not None}
     recorded = RecordedBatch(verbs, given_limits(max_groups, max_rows))
-    listed = {name: one._query for name, one in questions.items() if not one._is_open}
-    if not listed:
+    ranges = {name: _named(one, name) for name, one in questions.items() if isinstance(one, AllRanges)}
+    tables = {name: one for name, one in questions.items() if isinstance(one, Question)}
+    listed = {name: one._query for name, one in tables.items() if not one._is_open}
+    together = _batch_of(tuple(listed), list(listed.values()), limits) if listed else None
+    if together is not None and len(listed) == len(questions):
+        return BatchQuestion(source, together, recorded)
+    left = {name: (one._query, one._open) for name, one in tables.items() if one._is_open}
+    first = next(iter(ranges.values()), None) if together is None else together
+    if first is None:
         cure = "list keys and state limits and bounds in one of them; or ask them one by one."
         raise InvalidQuery(expected("a question with listed keys and stated limits", "batch", "none", cure))
-    together = _batch_of(tuple(listed), list(listed.values()), limits)
-    if len(listed) == len(questions):
-        return BatchQuestion(source, together, recorded)
-    left = {name: (one._query, one._open) for name, one in questions.items() if one._is_open}
-    _check_columns([one._query for one in asked])
-    mixed = MixedBatchQuery(names=tuple(questions), listed=together, open=left)
-    return MixedBatchQuestion(source, together, recorded, _mixed=mixed)
+    if together is None and recorded.limits:
+        cure = "state limits where ranges and groups are made, .histogram(..., max_groups=1), and leave them out here."
+        raise InvalidQuery(
+            expected("no limits without tables of listed keys", "batch", ", ".join(recorded.limits), cure)
+        )
+    _check_columns([*(one._query for one in tables.values()), *(one.cells for one in ranges.values())])
+    mixed = MixedBatchQuery(names=tuple(questions), listed=together, open=left, ranges=ranges)
+    return MixedBatchQuestion(source, first, recorded, _mixed=mixed)
+
+
+def _named(question: AllRanges[Any], name: str) -> BatchQuery:
+    """The bins of a question about ranges, as a table of this name."""
+    batch = question.batch.query
+    (bins,) = batch.tables
+    return replace(batch, tables=(replace(bins, name=name),))
 
 
 def _check(name: object, question: object) -> None:
-    """Refuses what is no plain question."""
+    """Refuses what is no plain question, and not about ranges."""
     if not isinstance(name, str) or not name:
         raise InvalidQuery(expected("questions by name", "name", name, "write {'by_plan': question}."))
+    if isinstance(question, AllRanges):
+        return
     if type(question) is not Question:
         got = type(question).__name__
         cure = "give what .agg(...) or .count() gave, before .release; several groupings are a batch by themselves."

@@ -18,7 +18,7 @@ from discreet.planning.plan import Query
 from discreet.planning.planner import level
 from discreet.planning.unspecified import open_values
 from discreet.query.batch_plot import EPSILONS, errors_against_epsilon
-from discreet.query.batch_targets import BatchTargets, batch_targets, cheapest
+from discreet.query.batch_targets import BatchTargets, batch_targets, cheapest_tables
 from discreet.query.batch_tradeoffs import trade_offs
 from discreet.query.explain import rows_of
 from discreet.query.explain_batch import explain_batch
@@ -145,10 +145,7 @@ class BatchQuestion(Unreleased):
         self, targets: BatchTargets, delta: object, weights: Mapping[Any, object] | None, confidence: float
     ) -> BatchPlan:
         """The plan of the smallest epsilon that reaches the targets, of all that there are."""
-        stated = targets.weights if weights is None else weights
-        first = price_batch(self._batch, epsilon=1, delta=delta, weights=stated)
-        targets.check_foreseen(first)
-        return cheapest(self._batch, first, lambda plan: targets.reached(plan, confidence), delta, targets.errors)
+        return cheapest_tables(self._batch, targets, delta, weights, confidence)
 
     def trade_offs(
         self,

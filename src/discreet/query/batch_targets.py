@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
-from discreet.exact.amounts import positive
+from discreet.exact.amounts import decimal_text, positive
 from discreet.exact.given_values import flag
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.aggregates import Aggregate
-from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, plan_batch, table_named
+from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, plan_batch, price_batch, table_named
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Column
 from discreet.planning.planner import LARGEST_EPSILON, offers_of, stated_price
 from discreet.query.explain import error_of, rows_of
-from discreet.query.explain_batch import label
+from discreet.query.explain_batch import WORST, label, range_errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,7 @@ def batch_targets(
     if not isinstance(within, Mapping) or not within:
         raise InvalidParameter(expected("a wanted error for some tables", "within", within, cure))
     rows = rows_of(assume)
-    of = _rows_for_parts(rows) if flag("relative", relative) else None
+    of = rows_for_parts(rows) if flag("relative", relative) else None
     tables = {table.name: table for table in batch.tables}
     found: dict[Name, dict[str, Fraction]] = {}
     for stated, target in within.items():
@@ -84,7 +85,8 @@ def batch_targets(
     return BatchTargets(errors=found, rows=rows)
 
 
-def _rows_for_parts(rows: int | None) -> int:
+def rows_for_parts(rows: int | None) -> int:
+    """Of how many rows a part is; refuses none."""
     if rows is None:
         raise InvalidParameter(
             "Expected assume={'rows': n} beside relative=True, got none: how many rows a cell has is private.\n"
@@ -101,6 +103,24 @@ def _target(table: object, a: Aggregate, stated: object, rows: int | None) -> Fr
         cure = f"state it in the units of {a.name!r}, without relative: the size of its answer is private."
         raise InvalidParameter(expected("counts beside relative=True", a.name, a.statistic.name, cure))
     return target * rows
+
+
+def cheapest_tables(
+    batch: BatchQuery, targets: BatchTargets, delta: object, weights: Mapping[Any, object] | None, confidence: float
+) -> BatchPlan:
+    """The plan of the smallest epsilon that reaches what is wanted of tables, of all that there are."""
+    stated = targets.weights if weights is None else weights
+    first = price_batch(batch, epsilon=1, delta=delta, weights=stated)
+    targets.check_foreseen(first)
+    return cheapest(batch, first, lambda plan: targets.reached(plan, confidence), delta, targets.errors)
+
+
+def cheapest_ranges(batch: BatchQuery, target: Fraction, delta: object, confidence: float) -> BatchPlan:
+    """The plan of the smallest epsilon at which the worst of all ranges is off by so many rows at most."""
+    first = price_batch(batch, epsilon=1, delta=delta)
+    return cheapest(
+        batch, first, lambda plan: range_errors(plan, confidence)[WORST].amount <= target, delta, decimal_text(target)
+    )
 
 
 def cheapest(

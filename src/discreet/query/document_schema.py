@@ -161,14 +161,14 @@ def document_schema() -> Schema:
     groups = _fields({"columns": _list(TEXT)}, {**keys, **sets, **limits})
     asked = {"from": TABLE, "aggregates": _pairs(AGGREGATE)}
     after = {"stacked": {"type": "array"}, "after": _list({"anyOf": _after()})}
-    questions = _pairs(_fields(asked, {"by": groups}))
     edges = _list({"anyOf": [KEY, {"type": "number"}, *_one_of({"real": TEXT})]}, 2)
+    sums = {"by": groups, "sums": {"const": "prefixes"}, **stated}
+    ranges = _fields({"from": TABLE, "column": TEXT, "edges": edges}, sums)
+    questions = _pairs({"anyOf": [_fields(asked, {"by": groups}), _fields({"ranges": ranges})]})
     bodies = {
         "question": _fields(asked, {"by": groups, **after}),
         "batch": _fields({"questions": questions}, stated),
-        "ranges": _fields(
-            {"from": TABLE, "column": TEXT, "edges": edges}, {"by": groups, "sums": {"const": "prefixes"}, **stated}
-        ),
+        "ranges": ranges,
     }
     bodies |= _applications(limits, stated)
     keyed = [{"type": kind} for kind in ("null", "boolean", "integer", "string")]

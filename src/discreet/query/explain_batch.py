@@ -15,11 +15,12 @@ from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import PricedBlock
 from discreet.planning.range_errors import bin_forms
-from discreet.planning.strategy_families import PREFIXES
+from discreet.planning.strategy_families import PREFIXES, RANGES
 from discreet.query.explain import block_facts, drowned, error_of, promise, rows_of
 from discreet.query.explanation import Accuracy, Explanation
 
 WORST = "worst"
+WORST_OF = {RANGES: "worst range", PREFIXES: "worst prefix"}
 """The error of the worst of all ranges, which `within` speaks of."""
 INTERVALS = "noise only, for the bounded and weighted population, per cell; here of the worst cell of each table"
 
@@ -117,11 +118,14 @@ def range_errors(plan: BatchPlan, confidence: float) -> dict[str, Accuracy]:
 
 
 def table_errors(plan: BatchPlan | MixedBatchPlan, confidence: float, rows: int | None) -> dict[Name, float]:
-    """By how much the worst cell of each table may be off, in its worst column."""
-    return {
+    """By how much the worst cell of each table may be off, in its worst column; of ranges, the worst range."""
+    found = {
         name: max(error_of(own, column, confidence, rows).amount for column in own.columns)
         for name, own in zip(plan.names, plan.tables, strict=True)
     }
+    if isinstance(plan, MixedBatchPlan):
+        found |= {name: range_errors(one, confidence)[WORST].amount for name, one in plan.ranges.items()}
+    return found
 
 
 def _errors(plan: BatchPlan, confidence: float, rows: int | None) -> dict[str, Accuracy]:

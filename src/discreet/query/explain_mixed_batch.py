@@ -1,4 +1,6 @@
-"""What the release of a batch beside questions with something open would do and cost, from public facts alone."""
+"""What the release of a batch beside ranges and questions with something open would do and cost, from public facts
+alone.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
+from discreet.planning.strategy_families import RANGES
 from discreet.query.explain import explain, promise
-from discreet.query.explain_batch import explain_batch, label
+from discreet.query.explain_batch import INTERVALS, WORST, WORST_OF, explain_batch, label, range_errors
 from discreet.query.explain_preliminary import told
 from discreet.query.explanation import Explanation
 
@@ -22,9 +26,9 @@ def explain_mixed_batch(
 ) -> Explanation:
     """All that is known of it before it is released."""
     accounts = _accounts(plan, confidence, assume)
-    listed, tables = accounts[None], [label(name) for name in plan.names]
+    tables = [label(name) for name in plan.names]
     columns = [
-        {**column, "name": column["name"] if name is None else f"{name}: {column['name']}"}
+        {**column, "name": f"{name}: {column['name']}" if name in plan.open else column["name"]}
         for name, own in accounts.items()
         for column in _scaled(own["columns"], plan.shares[name])
     ]
@@ -37,8 +41,9 @@ def explain_mixed_batch(
             "charge": plan.charge,
             "tables": tables,
             "parts": {name or LISTED: plan.shares[name] for name in accounts},
-            "strategy": listed["strategy"],
-            "bound": listed["bound"],
+            "strategy": _of_parts(accounts, plan, "strategy"),
+            "bound": _of_parts(accounts, plan, "bound"),
+            **({"ranges": {name: accounts[name]["ranges"] for name in plan.ranges}} if plan.ranges else {}),
             "columns": sorted(columns, key=lambda column: order[column["name"].rsplit(": ", 1)[0]]),
             "totals": [one for name, own in accounts.items() for one in _scaled(own["totals"], plan.shares[name])],
             "first looks": [
@@ -47,7 +52,7 @@ def explain_mixed_batch(
                 for look in own.get("first looks", ())
             ],
             "confidence": confidence,
-            "intervals": listed["intervals"],
+            "intervals": INTERVALS,
             "rounding": "; ".join(dict.fromkeys(own["rounding"] for own in accounts.values())),
             "also priced": [],
             "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
@@ -60,12 +65,28 @@ def _accounts(
     plan: MixedBatchPlan, confidence: float, assume: Mapping[str, int] | None
 ) -> dict[str | None, Mapping[str, Any]]:
     """Those of the listed tables, under None, and of each other question."""
-    listed = explain_batch(replace(plan.listed, runners_up=()), "", confidence=confidence, assume=assume).facts
-    found: dict[str | None, Mapping[str, Any]] = {None: listed}
+    found: dict[str | None, Mapping[str, Any]] = {
+        name: explain_batch(replace(one, runners_up=()), "", confidence=confidence, assume=assume).facts
+        for name, one in plan.planned.items()
+    }
+    for name, one in plan.ranges.items():
+        errors = range_errors(one, confidence)
+        worst = {**found[name]["columns"][0], "name": f"{name}: {_worst_of(one)}", "plus_minus": errors[WORST]}
+        found[name] = {**found[name], "columns": [*found[name]["columns"], worst], "ranges": errors}
     for name, part in plan.open.items():
         own = explain(part.placeholder_plan, "", confidence=confidence, assume=assume).facts
         found[name] = {**own, **told(part)}
     return found
+
+
+def _worst_of(ranges: BatchPlan) -> str:
+    return WORST_OF[ranges.query.ranges or RANGES]
+
+
+def _of_parts(accounts: Mapping[str | None, Mapping[str, Any]], plan: MixedBatchPlan, fact: str) -> Any:
+    """What holds of listed tables alone; of each part, where ranges have their own."""
+    found = {name or LISTED: accounts[name][fact] for name in plan.planned}
+    return found if plan.ranges else found[LISTED]
 
 
 def _scaled(facts: list[dict[str, Any]], share: Fraction) -> list[dict[str, Any]]:

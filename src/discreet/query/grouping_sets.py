@@ -6,10 +6,12 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from discreet.errors import InvalidQuery, expected, nearest
 from discreet.exact.given_values import flag
+from discreet.guesses.near_names import line_for
+from discreet.guesses.table_words import GROUPS_WORDS
 from discreet.planning.batch_planner import BatchQuery, BatchTable
 from discreet.planning.group_keys import Keys
 from discreet.planning.plan import Query
@@ -18,12 +20,17 @@ from discreet.privacy.declaration import Key
 from discreet.query.batch_cells import coded_groups
 from discreet.query.batch_question import BatchQuestion, check_cells
 from discreet.query.question import Question
+from discreet.query.steps import UnknownColumn
 from discreet.query.unreleased import Unreleased
 from discreet.workloads.cell_tables import MOST_CELLS, CellTable
 
 MOST_CUBED = 10
 """Attributes of a cube: it has two to the power of that many tables."""
 MOST_TABLES = 5000
+OF_EACH = (
+    "ask for those of each grouping together, dp.batch(all=people.histogram('age', ranges=True), "
+    "by_plan=people.group_by('plan').histogram('age', ranges=True)): one charge pays."
+)
 
 Sets = tuple[tuple[str, ...], ...]
 
@@ -129,6 +136,15 @@ class GroupingSets(Unreleased):
 
     _groups: Groups
     _sets: Sets
+
+    if not TYPE_CHECKING:  # for a type checker, which finds a verb that is written wrong by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            cure = OF_EACH if name == "histogram" else line_for(name, dir(type(self)), GROUPS_WORDS)
+            cure = "write .agg(n=_.count(), s=_.column.sum()), and release that." if cure[:5] == "there" else cure
+            raise UnknownColumn(expected(".agg(...) or .regress(...) of several groupings", "method", name, cure))
 
     def __repr__(self) -> str:
         return f"{self._groups!r}"[:-1] + f", {len(self._sets)} sets of them>"

@@ -1,39 +1,45 @@
-"""A batch in which some questions leave keys, limits or bounds open: these stand beside the listed tables."""
+"""A batch beside listed tables of which stand all ranges of bins, and what leaves keys, limits or bounds open."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InvalidParameter, expected, printable
+from discreet.errors import printable
 from discreet.planning.batch_planner import Name
 from discreet.planning.mixed_batch_plan import MixedBatchPlan, MixedBatchQuery, price_mixed_batch
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain_mixed_batch import explain_mixed_batch
 from discreet.query.explanation import Explanation
+from discreet.query.mixed_batch_targets import MixedBatchTargets, cheapest_mixed, mixed_batch_targets
+
+if TYPE_CHECKING:
+    from discreet.answers.mixed_batch_release import MixedBatchRelease
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MixedBatchQuestion(BatchQuestion):
-    """Several questions for one charge, of which some have to find keys, limits or bounds first.
+    """Several questions for one charge, of which some have noise of their own: those about ranges, and those which have
+    to find keys, limits or bounds first.
 
     The listed tables are planned together, as a batch of their own. Each other question has a part of the price for
     itself: with even weights, that of one table; otherwise the cube root of its weight is its part, or, at a price in
-    rho, the square root. Its cells agree with no other table. There is no `within`: how good what is found will be
-    depends on the rows.
+    rho, the square root. Its cells agree with no other table. Where something is to be found there is no `within`: how
+    good what is found will be depends on the rows. Elsewhere, `within` of ranges is of the worst of them.
 
     >>> import discreet as dp
     >>> from discreet.testing import people
     >>> table = people()
     >>> by_plan = table.group_by("plan", keys=dp.UNKNOWN, max_groups=1).agg(n=lambda t: t.count())
-    >>> both = dp.batch(by_plan=by_plan, all_ages=table.count(), max_groups=1, max_rows=5)
+    >>> ages = table.histogram("age", bins=11, ranges=True, max_groups=1, max_rows=5)
+    >>> both = dp.batch(by_plan=by_plan, by_age=ages, all_ages=table.count(), max_groups=1, max_rows=5)
     >>> both
-    <batch about 'people': 2 tables, keys, limits or bounds to be found in by_plan>
+    <batch about 'people': 3 tables, ranges of by_age, keys, limits or bounds to be found in by_plan>
     >>> both.names
-    ('by_plan', 'all_ages')
+    ('by_plan', 'by_age', 'all_ages')
     >>> both.explain(epsilon=1, delta=1e-6)["parts"]
-    {'listed tables': '0.5', 'by_plan': '0.5'}
+    {'listed tables': '0.333333', 'by_age': '0.333333', 'by_plan': '0.333333'}
     """
 
     _mixed: MixedBatchQuery = field(kw_only=True)
@@ -45,14 +51,14 @@ class MixedBatchQuestion(BatchQuestion):
 
     @property
     def mixed(self) -> MixedBatchQuery:
-        """What is asked, for the rooms above: `query` is of the listed tables alone."""
+        """What is asked, for the rooms above; `query` is of its first part alone."""
         return self._mixed
 
     def __repr__(self) -> str:
-        name, found = self._source.declaration.title, ", ".join(self._mixed.open)
-        return printable(
-            f"<batch about {name!r}: {len(self.names)} tables, keys, limits or bounds to be found in {found}>"
-        )
+        asked, name = self._mixed, self._source.declaration.title
+        ranges = f", ranges of {', '.join(asked.ranges)}" if asked.ranges else ""
+        found = f", keys, limits or bounds to be found in {', '.join(asked.open)}" if asked.open else ""
+        return printable(f"<batch about {name!r}: {len(self.names)} tables{ranges}{found}>")
 
     def plan(self, **stated: Any) -> MixedBatchPlan:  # type: ignore[override]  # its parts are plans of two kinds
         """The priced batch, with stand-ins for what is open; arguments as of a batch's `release`."""
@@ -64,15 +70,30 @@ class MixedBatchQuestion(BatchQuestion):
         """The plan at a stated price, with stand-ins for what is open."""
         return price_mixed_batch(self._mixed, **price)
 
-    def _targets(self, within: object, *, relative: bool, assume: Mapping[str, int] | None) -> NoReturn:
-        """Refused: how good what is found will be depends on the rows."""
-        del relative, assume
-        cure = "state a price, epsilon=...; .explain(epsilon=...) shows the errors."
-        raise InvalidParameter(expected("a price where something is to be found", "within", within, cure))
+    def _targets(  # type: ignore[override]  # as above
+        self, within: object, *, relative: bool, assume: Mapping[str, int] | None
+    ) -> MixedBatchTargets:
+        """The wanted errors; refused where something is open: how good what is found will be depends on the rows."""
+        return mixed_batch_targets(self._mixed, within, relative=relative, assume=assume)
+
+    def _cheapest(  # type: ignore[override]  # as above
+        self, targets: MixedBatchTargets, delta: object, weights: Mapping[Any, object] | None, confidence: float
+    ) -> MixedBatchPlan:
+        """Each part at the smallest epsilon that reaches what is wanted of it."""
+        return cheapest_mixed(self._mixed, targets, delta, weights, confidence)
 
     def _account(  # type: ignore[override]  # as above
         self, plan: MixedBatchPlan, confidence: float, assume: Mapping[str, int] | None
     ) -> Explanation:
         """The part of the price, the noise and the error of each table, and the first looks."""
-        texts = [self._source.statement(plan.listed.cells), *map(self._source.statement, plan.open.values())]
+        planned = (self._source.statement(one.cells) for one in plan.planned.values())
+        texts = [*planned, *map(self._source.statement, plan.open.values())]
         return explain_mixed_batch(plan, "\n".join(texts), confidence=confidence, assume=assume)
+
+    def release(self, **stated: Any) -> MixedBatchRelease:
+        """All tables and ranges, noisy, charged once before a row is read; arguments and errors as of
+        ``BatchQuestion.release``.
+        """
+        found: Any = super().release(**stated)
+        answer: MixedBatchRelease = found
+        return answer

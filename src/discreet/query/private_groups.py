@@ -108,7 +108,7 @@ class PrivateGroups(Unreleased):
         count = {"count": cut._bound(lambda t: t.count())}
         counted = RecordedQuestion(cut, count, self._asked)
         question = cut._question(keys, self._limits, cut._aggregates(count, keys.names), counted)
-        return grouped_ranges_of(question, RecordedRanges(table, name, edges, {}, by=self._asked, sums=wanted))
+        return grouped_ranges_of(question, RecordedRanges(table, name, tuple(edges), {}, by=self._asked, sums=wanted))
 
     def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
         """The same line as `PrivateTable.regress`, in each group.

@@ -68,16 +68,12 @@ def document_of(asked: Recorded | None, **more: Any) -> dict[str, Any]:
     if asked is None:
         raise InvalidQuery(expected("a question made by the verbs of a table", "question", "another", "ask it anew."))
     if isinstance(asked, RecordedBatch):
-        questions = [[name, writer.question(one)] for name, one in asked.questions.items()]
+        questions = [[name, writer.asked(one)] for name, one in asked.questions.items()]
         return {"version": VERSION, "batch": {"questions": questions, **limits_part(asked.limits)}}
     if isinstance(asked, RecordedApplication):
         return {"version": VERSION, asked.verb: {"from": writer.table(asked.table), **asked.stated()}}
     if isinstance(asked, RecordedRanges):
-        edges = [_edge(end) for end in asked.edges]
-        body = {"from": writer.table(asked.table), "column": asked.column, "edges": edges, **limits_part(asked.limits)}
-        by = {} if asked.by is None else {"by": groups_part(asked.by)}
-        sums = {} if asked.sums == RANGES else {"sums": asked.sums}
-        return {"version": VERSION, "ranges": {**body, **by, **sums}}
+        return {"version": VERSION, "ranges": writer.ranges(asked)}
     return {"version": VERSION, "question": {**writer.question(asked), **more}}
 
 
@@ -186,6 +182,18 @@ class _Writer:
             for name, value in asked.aggregates.items()
         ]
         return part
+
+    def ranges(self, asked: RecordedRanges) -> dict[str, Any]:
+        """A histogram that was asked for all of its ranges."""
+        edges = [_edge(end) for end in asked.edges]
+        body = {"from": self.table(asked.table), "column": asked.column, "edges": edges, **limits_part(asked.limits)}
+        by = {} if asked.by is None else {"by": groups_part(asked.by)}
+        sums = {} if asked.sums == RANGES else {"sums": asked.sums}
+        return {**body, **by, **sums}
+
+    def asked(self, asked: RecordedQuestion | RecordedRanges) -> dict[str, Any]:
+        """One of the questions that were asked together."""
+        return {"ranges": self.ranges(asked)} if isinstance(asked, RecordedRanges) else self.question(asked)
 
     def table(self, chain: Any) -> dict[str, Any]:
         """A table: which one was taken, and what was done with it."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from discreet.answers.grouped_ranges_release import GroupedRangesRelease
+from discreet.answers.grouped_ranges_release import GroupedRangesRelease, ranges_answer
 from discreet.answers.ranges_release import RangesRelease
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import positive
@@ -19,7 +19,7 @@ from discreet.planning.planner import level
 from discreet.planning.strategy_families import PREFIXES, RANGES
 from discreet.privacy.declaration import Key
 from discreet.query.batch_question import BatchQuestion, check_cells
-from discreet.query.batch_targets import cheapest
+from discreet.query.batch_targets import cheapest_ranges
 from discreet.query.explain_batch import WORST, explain_batch, range_errors
 from discreet.query.explanation import Explanation
 from discreet.query.question import Question
@@ -74,27 +74,31 @@ def with_bins(keys: Keys, name: str, bins: Sequence[Key]) -> Keys:
     return Keys((*keys.names, name), (*keys.kinds, Kind.TEXT), pairs)
 
 
-def _batch_of(question: Question, sizes: tuple[int, ...], ranges: str) -> BatchQuestion:
+def _batch_of(question: Question, sizes: tuple[int, ...], asked: RecordedRanges) -> BatchQuestion:
     query = question._query
     check_cells(query, sizes, [tuple(range(len(sizes)))])
     table = CellTable(tuple(range(len(sizes))), (None,) * len(sizes))
     bins = BatchTable(name="bins", query=query, table=table, places=(0,))
-    return BatchQuestion(question._source, BatchQuery(cells=query, sizes=sizes, tables=(bins,), ranges=ranges))
+    batch = BatchQuery(cells=query, sizes=sizes, tables=(bins,), ranges=asked.sums, edges=asked.edges)
+    return BatchQuestion(question._source, batch)
 
 
 def ranges_of(question: Question, asked: RecordedRanges) -> RangesQuestion:
     """All ranges of the bins of a histogram."""
-    return RangesQuestion(_batch_of(question, (question._query.cells,), asked.sums), asked)
+    return RangesQuestion(_batch_of(question, (question._query.cells,), asked), asked)
 
 
 def grouped_ranges_of(question: Question, asked: RecordedRanges) -> GroupedRangesQuestion:
     """The same in each of some groups."""
     bins = len(asked.edges) - 1
-    return GroupedRangesQuestion(_batch_of(question, (question._query.cells // bins, bins), asked.sums), asked)
+    return GroupedRangesQuestion(_batch_of(question, (question._query.cells // bins, bins), asked), asked)
+
+
+Answer = TypeVar("Answer", RangesRelease, GroupedRangesRelease)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AllRanges(Unreleased):
+class AllRanges(Unreleased, Generic[Answer]):
     """What is asked of all sums of neighboring bins, in groups or without."""
 
     _batch: BatchQuestion
@@ -135,13 +139,7 @@ class AllRanges(Unreleased):
         if (epsilon, rho) != (None, None):
             named = "epsilon" if rho is None else "rho"
             raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
-        target, wanted = float(positive("within", within)), level(confidence)
-        first = self._batch.plan(epsilon=1, delta=delta)
-
-        def reaches(plan: BatchPlan) -> bool:
-            return range_errors(plan, wanted)[WORST].amount <= target
-
-        return cheapest(self._batch.query, first, reaches, delta, within)
+        return cheapest_ranges(self._batch.query, positive("within", within), delta, level(confidence))
 
     def explain(
         self,
@@ -165,17 +163,37 @@ class AllRanges(Unreleased):
         facts = explain_batch(plan, statement, confidence=level(confidence), assume=None).facts
         return Explanation({**facts, self._asked.sums: range_errors(plan, level(confidence))})
 
-    def _found(self, *, confidence: float, fresh: bool, **price: Any) -> tuple[BatchRelease, float]:
-        """The noisy bins, and the confidence of their intervals."""
+    def _answer(self, bins: BatchRelease, confidence: float) -> Answer:
+        """What follows from the noisy bins."""
+        found: Any = ranges_answer(bins, confidence)
+        answer: Answer = found
+        return answer
+
+    def release(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        rho: object = None,
+        within: object = None,
+        confidence: float = 0.95,
+        fresh: bool = False,
+    ) -> Answer:
+        """The noisy bins and all that follows from them, charged before a row is read; arguments and errors as of
+        ``Question.release``, but `within`: by how many rows the worst of all ranges may be off, of each group where
+        there are some, for which the smallest epsilon is found.
+        """
         wanted = level(confidence)
         flag("fresh", fresh)
-        plan = self.plan(**price, confidence=confidence)
-        worst = None if price["within"] is None else {WORST: price["within"]}
-        call = ReleaseCall(document=self.document, price={**price, "within": worst})
-        return self._batch.source.release_batch(plan, fresh=fresh, confidence=wanted, call=call), wanted
+        plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
+        worst = None if within is None else {WORST: within}
+        price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": worst}
+        call = ReleaseCall(document=self.document, price=price)
+        found = self._batch.source.release_batch(plan, fresh=fresh, confidence=wanted, call=call)
+        return self._answer(found, wanted)
 
 
-class RangesQuestion(AllRanges):
+class RangesQuestion(AllRanges[RangesRelease]):
     """The rows in any range of neighboring bins of a column: one charge for all of them.
 
     >>> from discreet.testing import people
@@ -183,26 +201,8 @@ class RangesQuestion(AllRanges):
     <all ranges of 11 bins, about 'people'>
     """
 
-    def release(
-        self,
-        *,
-        epsilon: object = None,
-        delta: object = 0,
-        rho: object = None,
-        within: object = None,
-        confidence: float = 0.95,
-        fresh: bool = False,
-    ) -> RangesRelease:
-        """The noisy bins and all that follows from them, charged before a row is read; arguments and errors as of
-        ``Question.release``, but `within`: by how many rows the worst of all ranges may be off, for which the smallest
-        epsilon is found.
-        """
-        price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within}
-        found, wanted = self._found(confidence=confidence, fresh=fresh, **price)
-        return RangesRelease(found, self._asked.edges, wanted)
 
-
-class GroupedRangesQuestion(AllRanges):
+class GroupedRangesQuestion(AllRanges[GroupedRangesRelease]):
     """The rows in any range of neighboring bins of a column, in each of some groups: one charge for all of them.
 
     >>> from discreet.testing import people
@@ -210,20 +210,3 @@ class GroupedRangesQuestion(AllRanges):
     >>> groups.histogram("age", bins=11, ranges="prefixes")
     <all prefixes of 11 bins by plan, about 'people'>
     """
-
-    def release(
-        self,
-        *,
-        epsilon: object = None,
-        delta: object = 0,
-        rho: object = None,
-        within: object = None,
-        confidence: float = 0.95,
-        fresh: bool = False,
-    ) -> GroupedRangesRelease:
-        """The noisy bins of all groups and all that follows from them, charged before a row is read; arguments and
-        errors as of `RangesQuestion.release`, `within` of each group.
-        """
-        price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within}
-        found, wanted = self._found(confidence=confidence, fresh=fresh, **price)
-        return GroupedRangesRelease(found, self._asked.edges, wanted)

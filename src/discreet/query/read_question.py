@@ -327,15 +327,23 @@ class _Reader:
         fields["questions"].listed(least=1, most=MOST_QUESTIONS)
         asked: dict[str, Any] = {}
         for name, one in fields["questions"].pairs():
-            asked[name] = self._asked(one.having_fields(("from", "aggregates"), ("by",)))
+            asked[name] = self._together(one)
             if self._keys > MOST_BATCHED:
                 one.refuse(f"at most {MOST_BATCHED:,} keys in a batch", "ask for less at a time.")
         limits: dict[str, Any] = {name: one.number(least=1) for name, one in fields.items() if name != "questions"}
-        return batch(asked, **limits)
+        found: BatchQuestion = batch(asked, **limits)
+        return found
+
+    def _together(self, part: DocumentPart) -> Any:
+        """One of the questions of a batch."""
+        if isinstance(part.value, dict) and "ranges" in part.value:
+            return self._ranges(part.having_fields(("ranges",))["ranges"])
+        return self._asked(part.having_fields(("from", "aggregates"), ("by",)))
 
     def _ranges(self, part: DocumentPart) -> RangesQuestion | GroupedRangesQuestion:
         fields = part.having_fields(("from", "column", "edges"), ("by", "sums", "max_groups", "max_rows"))
         edges = [_edge(one) for one in fields["edges"].listed(least=2)]
+        self._keys += len(edges)
         limits = {name: fields[name].number(least=1) for name in ("max_groups", "max_rows") if name in fields}
         sums: Any = fields["sums"].text() if "sums" in fields else True
         table, column = self.table(fields["from"]), fields["column"].text()

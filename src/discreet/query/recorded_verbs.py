@@ -49,14 +49,6 @@ class RecordedQuestion:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class RecordedBatch:
-    """Questions that were asked together."""
-
-    questions: Mapping[str, RecordedQuestion]
-    limits: Mapping[str, int | str | None]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
 class RecordedRanges:
     """A histogram that was asked for all of its ranges, or for its prefixes."""
 
@@ -67,6 +59,14 @@ class RecordedRanges:
     by: RecordedGroups | None = None
     """The groups that have one each; their limits are its own."""
     sums: str = "ranges"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RecordedBatch:
+    """Questions that were asked together."""
+
+    questions: Mapping[str, RecordedQuestion | RecordedRanges]
+    limits: Mapping[str, int | str | None]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -273,7 +273,7 @@ class PrivateTable(
         question, wanted = groups.agg(count=lambda t: t.count()), kind_of(ranges)
         if wanted is None:
             return question
-        asked = RecordedRanges(self, name, edges, given_limits(max_groups, max_rows), sums=wanted)
+        asked = RecordedRanges(self, name, tuple(edges), given_limits(max_groups, max_rows), sums=wanted)
         return ranges_of(question, asked)
 
     def _single(self, name: str, statistic: Statistic, where: Any) -> Question:

@@ -44,7 +44,9 @@ def source_of(question: Any) -> Any:
             cure = "ask for less at a time, in several questions."
             raise InvalidQuery(expected(f"at most {MOST_COLUMNS} aggregates from a service", "columns", columns, cure))
         return question._source  # noqa: SLF001 (stands in for the curator here)
-    cells, bins = math.prod(batch.query.sizes), batch.query.sizes[-1] if batch.query.ranges else 0
+    planned = batch.mixed.planned.values() if isinstance(batch, MixedBatchQuestion) else [batch.query]
+    cells = sum(math.prod(one.sizes) for one in planned)
+    bins = sum(one.sizes[-1] for one in planned if one.ranges)
     for found, most, what in ((bins, MOST_BINS, "bins"), (cells, MOST_CELLS, "common cells")):
         if found > most:
             cure = "group more coarsely, or ask for less at a time."
@@ -113,9 +115,12 @@ def answer_columns(question: Any) -> list[dict[str, str]]:
 
 def _tables(question: BatchQuestion) -> list[tuple[Query, bool]]:
     """What is asked for each table of a batch, in the order of the answer, and whether it agrees with others."""
-    found: dict[Any, tuple[Query, bool]] = {one.name: (one.query, True) for one in question.query.tables}
-    if isinstance(question, MixedBatchQuestion):
-        found |= {name: (query, False) for name, (query, _) in question.mixed.open.items()}
+    if not isinstance(question, MixedBatchQuestion):
+        return [(one.query, True) for one in question.query.tables]
+    found: dict[Any, tuple[Query, bool]] = {
+        one.name: (one.query, True) for planned in question.mixed.planned.values() for one in planned.tables
+    }
+    found |= {name: (query, False) for name, (query, _) in question.mixed.open.items()}
     return [found[name] for name in question.names]
 
 
@@ -151,7 +156,7 @@ class TablesAsOne:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the aggregates of all tables."""
-        return tuple(dict.fromkeys(itertools.chain.from_iterable(one.columns for one in self.batch.values())))
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(one.columns for one in self.batch.tables)))
 
     def to_pyarrow(self) -> pa.Table:
         """All rows."""
