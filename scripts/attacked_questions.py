@@ -169,7 +169,9 @@ WAYS: dict[str, Ask] = {
     ),
     "ranges": lambda t: t.histogram("cost", bins=5, max_groups=2, max_rows=2, ranges=True),
     "prefixes": lambda t: t.histogram("cost", bins=5, max_groups=2, max_rows=2, ranges="prefixes"),
-    "bounds": lambda t: by_plan(t, a=lambda s: s.cost.mean(), b=lambda s: s.age.sum()).release(epsilon=1, bounds="auto"),
+    "bounds": lambda t: by_plan(t, a=lambda s: s.cost.mean(), b=lambda s: s.age.sum()).release(
+        epsilon=1, bounds="auto"
+    ),
     "limits": lambda t: t.group_by("plan", max_groups="auto", max_rows="auto").agg(a=lambda s: s.cost.sum()),
     "race": lambda t: t.truncated_total(t.age, limit="race", epsilon=1),
     "set": lambda t: t.top("plan", k=2, order=False, epsilon=1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from ibis import _
 from numpy.typing import NDArray
 
 import discreet as dp
@@ -194,3 +196,45 @@ def test_intervals_of_persons_are_not_far_wider_than_their_noise() -> None:
     assert np.median(width) / len(values) < 0.1
     true = np.quantile(values, 0.9, method="inverted_cdf")
     assert sum(one.top_low <= true <= one.top_high for one in found) > 2
+
+
+MOMENT = datetime.datetime.fromisoformat
+BOUNDS: dict[str, tuple[tuple[Any, Any], Any, pa.DataType]] = {
+    "rounded down": ((0, 0.7), 0.7, pa.float64()),
+    "far": ((0, 10**12), 1e12, pa.float64()),
+    "near": ((-1e-9, 1e-9), 1e-9, pa.float64()),
+    "rounded up": ((0, 1.1), 1.1, pa.float64()),
+    "whole": ((0, 5_000_003), 5_000_003, pa.int64()),
+    "days": (("0001-01-01", "9999-12-31"), datetime.date(9999, 12, 31), pa.date32()),
+    "moments": (("1900-01-01", "9999-12-31"), MOMENT("9999-12-31"), pa.timestamp("us")),
+    "a moment": (("2026-01-01", MOMENT("2026-01-01T00:00:00.5")), MOMENT("2026-01-01T00:00:00.5"), pa.timestamp("us")),
+}
+
+
+@pytest.mark.parametrize("rows", [1, 400])
+@pytest.mark.parametrize("case", BOUNDS)
+def test_the_range_ends_with_the_stated_bounds(case: str, rows: int) -> None:
+    """Not with the last point of the lattice, which lies a part of a step below or above them: in the year 10000."""
+    bounds, last, kind = BOUNDS[case]
+    data = pa.table({"x": pa.array([last] * rows, kind)})
+    people = dp.protect(data, unit=dp.ROW, bounds={"x": bounds}, budget=dp.Budget(epsilon=100))
+    asked = people.agg(m=_.x.max(), n=_.x.min(), q=_.x.median())
+    [row] = asked.release(epsilon=3).to_pyarrow().to_pylist()
+    for name in "mnq":
+        assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"] <= last
+    assert row["m_high"] == last
+
+
+def test_an_interval_of_moments_reaches_to_the_end_of_a_second() -> None:
+    at = MOMENT("2026-01-01T12:00:02.900")
+    data = pa.table({"at": pa.array([at] * 10_000, pa.timestamp("us"))})
+    bounds = {"at": ("2026-01-01", "2026-01-02")}
+    people = dp.protect(data, unit=dp.ROW, bounds=bounds, budget=dp.Budget(epsilon=100))
+    [row] = people.agg(m=_.at.median(), n=_.at.min(), x=_.at.max()).release(epsilon=3).to_pyarrow().to_pylist()
+    for name in "mnx":
+        assert row[f"{name}_low"] <= at <= row[f"{name}_high"]
+    assert row["m_high"] - row["m_low"] < datetime.timedelta(seconds=5)
+    short = {"at": ("2026-01-01", MOMENT("2026-01-01T12:00:02.950"))}
+    people = dp.protect(data, unit=dp.ROW, bounds=short, budget=dp.Budget(epsilon=100))
+    [row] = people.agg(m=_.at.median(), n=_.at.min(), x=_.at.max()).release(epsilon=3).to_pyarrow().to_pylist()
+    assert [row[f"{name}_high"] for name in "mnx"] == [short["at"][1]] * 3

@@ -21,11 +21,14 @@ Proof
     high only if no value lies at or above it: then M = 0, and its noise was above t. The upper end is that of the
     range. A minimum likewise.
 Rounding
-    The ends of a cell of a lattice that rounds are moved outward by half a step.
+    The ends of a cell of a lattice that rounds are moved outward by half a step; the last one to the stated bound.
+    Moments are ranked by whole seconds: an upper end is the last microsecond of its second.
 Source
     Maurer, Hothorn, Lehmacher (1995): testing in a fixed order. Chernoff (1952).
 Mutant
     any-certain-cut: the innermost certain cut is taken, whatever lies before it; killed by test_doubt_ends_the_search.
+    ends-of-the-lattice: the range ends with the last point of the lattice, and not with the stated bound; killed by
+    test_the_range_ends_with_the_stated_bounds.
     ends-are-trusted: the cut of an end is taken for one of its rows; killed by test_ends_hold_in_small_groups.
 """
 
@@ -40,13 +43,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact.amounts import fraction
-from discreet.language.checked_expressions import Kind
+from discreet.language.checked_expressions import Kind, Value
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.laplace_sum import MOST_TERMS, quantile
 from discreet.planning.plan import Column, Plan
 from discreet.planning.quantile_measurements import PricedRanks
 from discreet.selection.rank_exponential import PARTS, UNIT
+from discreet.sensitivity.intervals import Interval
 
 Reals = NDArray[np.float64]
 
@@ -78,8 +82,9 @@ def rank_estimates(plan: Plan, column: Column, released: NDArray[Any], confidenc
         )
     low, high = np.minimum(low.astype(np.int64), place), np.maximum(high.astype(np.int64), place)
     values = (_number(priced, at, side) for at, side in ((place, 0), (low, -1), (high, 1)))
-    first, second, third = (RELEASED_AS[column.aggregate.released_kind](numbers) for numbers in values)
-    return first, second, third
+    kind = column.aggregate.released_kind
+    found, lower, upper = (RELEASED_AS[kind](numbers) for numbers in values)
+    return (found, lower, upper) if kind is not Kind.TIMESTAMP else _in_whole_seconds(priced, found, lower, upper)
 
 
 def end_interval(
@@ -156,14 +161,31 @@ def interpolated(priced: PricedRanks, cuts: NDArray[Any], masses: Reals, share: 
 
 
 def _number(priced: PricedRanks, cell: NDArray[np.int64], side: int) -> NDArray[Any]:
-    """The values of cells; on a lattice that rounds the outer end of the cell, inside of the range."""
+    """The values of cells; on a lattice that rounds the outer end of the cell, inside of the stated bounds."""
     lattice = priced.lattice
     if lattice.exact:
         whole: NDArray[np.int64] = int(lattice.origin) + cell
         return whole
-    step, origin = float(lattice.step), float(lattice.origin)
-    real: Reals = np.clip(origin + (cell + side / 2) * step, origin, origin + lattice.high * step)
+    ends = bounds_of(priced.block.value)
+    found = float(lattice.origin) + (cell + side / 2) * float(lattice.step)
+    # The last point of the lattice may lie below the upper bound: all that is above it is in its cell.
+    found = np.where((cell == lattice.high) & (side > 0), float(ends.high), found)
+    real: Reals = np.clip(found, float(ends.low), float(ends.high))
     return real
+
+
+def bounds_of(value: Value) -> Interval:
+    """The bounds that were stated for what is ranked."""
+    if value.interval is None:  # numbers of days and seconds have bounds, too
+        raise RuntimeError
+    return value.interval
+
+
+def _in_whole_seconds(priced: PricedRanks, found: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> Ends:
+    """Moments are ranked by whole seconds: an upper end is the last moment of its second, within the stated bounds."""
+    span = priced.block.value.span
+    last = np.datetime64(span[1] if span else int(bounds_of(priced.block.value).high), "us" if span else "s")
+    return np.minimum(found, last), np.minimum(low, last), np.minimum(high + np.timedelta64(999_999, "us"), last)
 
 
 RELEASED_AS: dict[Kind, Callable[[NDArray[Any]], NDArray[Any]]] = {

@@ -216,7 +216,8 @@ def ranked(value: Value, op: ops.Node, tables: Tables) -> tuple[Value, Kind | No
     whole: Any = value.expr.truncate("s")  # an engine rounds the parts of a second that are left in its own way
     seconds = cast(whole.epoch_seconds(), Kind.REAL)
     interval = Interval(Fraction(low), Fraction(max(high, low + 1)))
-    return Value(seconds, Kind.REAL, interval, value.nullable, narrow=interval, text=value.text), Kind.TIMESTAMP
+    second = Value(seconds, Kind.REAL, interval, value.nullable, narrow=interval, text=value.text, span=value.span)
+    return second, Kind.TIMESTAMP
 
 
 def _day(end: object) -> date:
