@@ -72,7 +72,7 @@ def test_the_count_beyond_an_end_is_enough(cells: int) -> None:
     cuts = of_end(replace(LIKE, cells=cells), Fraction(1, 2), 4, top=True, row=1)
     assert cuts.epsilon == Fraction(1, 2)
     assert cuts.counting is not None
-    wanted = abs(cuts.stages[0].cuts[0].mass)
+    wanted = abs(Fraction(cuts.stages[0].cuts[0].mass))
     assert wanted >= 0.99 * END_COUNTED * LIKE.mass / cuts.counting
 
 

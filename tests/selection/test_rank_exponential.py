@@ -87,8 +87,9 @@ def test_targets_beyond_all_mass_take_one_draw(*, beyond: Fraction, tied: bool) 
     line = line_of((0, 0, 1), (0, 10**6, 1), cells=2 * 10**6, groups=1)
     whole = 6 if beyond > 0 else 0
     target = math.floor(whole + 3 * beyond)
-    parts = [np.full(50, number) for number in (0, 8 * 10**6 - 1, target, int((whole + 3 * beyond - target) * 2), 0)]
-    source, asked_for = splitmix(8), []
+    rest = int((whole + 3 * beyond - target) * 2)
+    none, last, wanted, over = (np.full(50, number) for number in (0, 8 * 10**6 - 1, target, rest))
+    source, asked_for = splitmix(8), list[int]()
 
     def words(n: int) -> NDArray[np.uint64]:
         asked_for.append(n)
@@ -96,7 +97,7 @@ def test_targets_beyond_all_mass_take_one_draw(*, beyond: Fraction, tied: bool) 
             pytest.fail("a draw that takes so many words does not end")
         return source(n)
 
-    found = choose(line, Questions(*parts, (2,), (Fraction(1000),), tied), words)
+    found = choose(line, Questions(none, last, wanted, over, none, (2,), (Fraction(1000),), tied), words)
     assert (found >= 4 * 10**6 + 3).all() if beyond > 0 and not tied else (found <= 8 * 10**6 - 1).all()
     if tied:  # the mass reaches as far in the cell that holds something
         assert (found >= 4 * 10**6).all() if beyond > 0 else (found <= 3).all()

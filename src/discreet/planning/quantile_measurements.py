@@ -196,4 +196,4 @@ def rank_error(priced: PricedRanks, groups: int, confidence: float) -> tuple[flo
 
 def rows_beyond(one: PricedRanks) -> float:
     """How many rows it takes for a released end to show where they are; half of them lie beyond it."""
-    return float(2 * abs(one.cuts.stages[0].cuts[0].mass) / one.steps)
+    return float(2 * abs(Fraction(one.cuts.stages[0].cuts[0].mass)) / one.steps)
