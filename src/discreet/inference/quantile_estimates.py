@@ -82,8 +82,8 @@ def rank_estimates(plan: Plan, column: Column, released: NDArray[Any], confidenc
         )
     low, high = np.minimum(low.astype(np.int64), place), np.maximum(high.astype(np.int64), place)
     values = (_number(priced, at, side) for at, side in ((place, 0), (low, -1), (high, 1)))
-    kind = column.aggregate.released_kind
-    found, lower, upper = (RELEASED_AS[kind](numbers) for numbers in values)
+    kind, ends = column.aggregate.released_kind, bounds_of(priced.block.value)
+    found, lower, upper = (RELEASED_AS[kind](numbers, ends) for numbers in values)
     return (found, lower, upper) if kind is not Kind.TIMESTAMP else _in_whole_seconds(priced, found, lower, upper)
 
 
@@ -188,10 +188,18 @@ def _in_whole_seconds(priced: PricedRanks, found: NDArray[Any], low: NDArray[Any
     return np.minimum(found, last), np.minimum(low, last), np.minimum(high + np.timedelta64(999_999, "us"), last)
 
 
-RELEASED_AS: dict[Kind, Callable[[NDArray[Any]], NDArray[Any]]] = {
-    Kind.REAL: lambda numbers: numbers,
-    Kind.INTEGER: lambda numbers: np.rint(numbers).astype(np.int64),
-    Kind.DATE: lambda days: days.astype(np.int64).astype("datetime64[D]"),
-    Kind.TIMESTAMP: lambda seconds: np.rint(seconds * 1e6).astype(np.int64).astype("datetime64[us]"),
+def _whole(numbers: NDArray[Any], ends: Interval) -> NDArray[np.int64]:
+    """Whole numbers, where doubles may not hold the bounds: that of the largest is 2**63, which wraps around."""
+    if numbers.dtype == np.int64:
+        return numbers
+    last = numbers >= float(ends.high)
+    return np.where(last, int(ends.high), np.rint(np.where(last, 0.0, numbers)).astype(np.int64))
+
+
+RELEASED_AS: dict[Kind, Callable[[NDArray[Any], Interval], NDArray[Any]]] = {
+    Kind.REAL: lambda numbers, _: numbers,
+    Kind.INTEGER: _whole,
+    Kind.DATE: lambda days, _: days.astype(np.int64).astype("datetime64[D]"),
+    Kind.TIMESTAMP: lambda seconds, _: np.rint(seconds * 1e6).astype(np.int64).astype("datetime64[us]"),
 }
 """What the numbers of a lattice stand for."""
