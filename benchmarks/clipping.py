@@ -12,12 +12,19 @@ alone        a bin counts by itself, from its own noisy count on, and nothing is
 rule         the one in use: bins count together, and the tail goes on behind the last
 quantile     a private quantile, by the exponential mechanism on ranks over 16 candidates an octave, that aims as low as
              it has to so that noise alone is as unlikely to choose; Huang, Liang and Yi (2021), for one column
+
+With ``--pydp PATH``, the Python of an environment that has PyDP, the sum of a whole release is compared with PyDP's at
+the same epsilon instead, which finds the bounds of a sum within its own price.
 """
 
 from __future__ import annotations
 
+import argparse
+import itertools
+import json
 import math
-import sys
+import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from importlib.resources import files
@@ -47,6 +54,8 @@ from discreet.planning.auto_bounds import (
 Reals = NDArray[np.float64]
 REPEATS = 200
 PART, LIMIT_PART = 0.1, 0.05
+BESIDE_PYDP = 50
+"""Sums of each, beside PyDP."""
 FINE = 16
 """Candidates of a private quantile in each octave."""
 
@@ -164,15 +173,67 @@ def shown(name: str, sizes: Reals, rng: np.random.Generator, *, rows: bool) -> N
         print(f"| {name} | {len(sizes):,} | {epsilon:g} | {' | '.join(cells)} |", flush=True)
 
 
-def main() -> None:
-    """Prints the table."""
-    rng = np.random.default_rng(20261128)
-    print("| sizes | units | epsilon | best | alone | rule | quantile |\n|---|---|---|---|---|---|---|")
+def beside_pydp(python: str, tables: Iterator[tuple[str, Reals]], rng: np.random.Generator) -> None:
+    """Prints the errors of whole sums, here and in PyDP: the median, and the root of the mean square."""
+    print("| sizes | units | epsilon | here | PyDP | of these without an answer |\n|---|---|---|---|---|---|")
+    for name, sizes in tables:
+        for epsilon in (0.2, 1.0):
+            with tempfile.TemporaryDirectory() as folder:
+                path = str(Path(folder) / "sizes.npy")
+                np.save(path, sizes)
+                command = [
+                    python,
+                    str(Path(__file__).parent / "rivals" / "sums_pydp.py"),
+                    path,
+                    str(epsilon),
+                    str(BESIDE_PYDP),
+                ]
+                found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["sums"]  # noqa: S603 (a command that its user named)
+            sums = np.array([one for one in found if one is not None])
+            cells = [_told(released(sizes, epsilon, rng) / sizes.sum() - 1), _told(sums / sizes.sum() - 1)]
+            print(f"| {name} | {len(sizes):,} | {epsilon:g} | {' | '.join(cells)} | {found.count(None)} |", flush=True)
+
+
+def released(sizes: Reals, epsilon: float, rng: np.random.Generator) -> Reals:
+    """Sums whose bounds the rule in use finds, with noise."""
+    price = Fraction(epsilon).limit_denominator(1000)
+    blur = Laplace(sensitivity=1, epsilon=Fraction(PART).limit_denominator(1000) * price)
+    rest, exact, words = (1 - PART) * epsilon, of_bins(sizes), fresh_words()
+    sums = []
+    for _ in range(BESIDE_PYDP):
+        bound = float(bounds(blur.add_noise(exact, words), blur.scale, 2**0.5 / rest)[1])
+        sums.append(np.minimum(sizes, bound).sum() + rng.laplace(0, bound / rest))
+    return np.array(sums)
+
+
+def _told(errors: Reals) -> str:
+    if not errors.size:
+        return "none"
+    return f"{np.median(np.abs(errors)):.2%} ({np.sqrt(np.mean(np.square(errors))):.2%})"
+
+
+def bundled() -> Iterator[tuple[str, Reals]]:
+    """The largest value of each person in the table that comes with discreet."""
     table = files("discreet.data") / "rand_hie.parquet"
     for column in ("spending", "income", "visits"):
         found = numbers(f"SELECT max({column}) FROM '{table}' GROUP BY person")  # noqa: S608 (its own file)
-        shown(f"largest {column} of a person", np.maximum(found, 0), rng, rows=False)
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+        yield f"largest {column} of a person", np.maximum(found, 0)
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", help="of the tables")
+    parser.add_argument("--pydp", help="the Python of an environment that has PyDP")
+    asked = parser.parse_args()
+    rng = np.random.default_rng(20261128)
+    if asked.pydp:
+        beside_pydp(asked.pydp, itertools.chain(bundled(), drawn(rng)), rng)
+        return
+    print("| sizes | units | epsilon | best | alone | rule | quantile |\n|---|---|---|---|---|---|---|")
+    for name, sizes in bundled():
+        shown(name, sizes, rng, rows=False)
+    folder = Path(asked.folder) if asked.folder else None
     for tables, rows in ((TABLES, False), (ROWS, True)):
         for name, statement in tables.items() if folder else ():
             found = numbers(statement.replace("'people/", f"'{folder}/people/").replace("'logs/", f"'{folder}/logs/"))
