@@ -76,6 +76,7 @@ def bench(backend_of: Backends, engine: str) -> Bench:
 @settings(max_examples=examples(10), suppress_health_check=list(HealthCheck))
 @given(pair=owned_pairs(), data=st.data())
 def test_neighbors_in_all_tables_are_within_the_sensitivity(bench: Bench, pair: OwnedPair, data: st.DataObject) -> None:
-    """All that belongs to one unit is removed from both tables, rows that belong to others too among it."""
-    table = protected(bench, pair.first, data.draw(st.integers(1, 5), label="max_rows"))
+    """All that belongs to one unit is removed from both tables, rows that belong to others too among it; or there is
+    another unit in its place."""
+    table = protected(bench, pair, data.draw(st.integers(1, 5), label="max_rows"))
     check_neighbors(bench, table, data, lambda plan: totals(bench, plan, pair.second))
