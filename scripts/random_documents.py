@@ -160,6 +160,16 @@ ASKED: tuple[Ask, ...] = (
     lambda t: t["people"].mutate(s=_.sick.notnull()).hierarchy(["plan"], keys=t["places"], cells=["s"]).agg(
         n=_.count()
     ),
+    lambda t: t["people"].filter(_.age > 3).series("day", start="2020-01-01", every="1 week", windows=(1, 4, "all"),
+        max_steps=2, name="weekly", settled="26 hours").group_by("plan", max_groups=1, max_rows=2).agg(
+        n=_.count(), s=_.cost.sum(where=_.sick)
+    ),
+    lambda t: t["people"].series("at", start="2020-01-01", every="6 hours", until="2020-01-01T18:00", max_steps=1).agg(
+        n=_.count()
+    ),
+    lambda t: t["people"].series("age", start=0, every=10, until="open", windows=[1, "all"], apart=3, max_steps=2).agg(
+        n=_.count()
+    ),
     lambda t: dp.batch(a=t["people"].count(), b=_by(t["people"]), c=t["people"].filter(_.age > 30).agg(x=_.cost.sum())),
     lambda t: dp.batch(a=t["people"].count(), b=t["people"].histogram("cost", [0, 5.5, 50], ranges=True)),
     lambda t: dp.batch(a=t["people"].group_by("plan").histogram("age", [0, 18, 110], ranges="prefixes")),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -66,3 +68,86 @@ def test_a_year_is_what_a_series_has_by_itself() -> None:
     for every, steps in (("1 day", 365), ("1 week", 52), ("1 month", 12), ("1 quarter", 4)):
         series = protected().series(by="day", start="2026-01-01", every=every, max_steps=1)
         assert series._terms.calendar.steps == steps
+
+
+STATED: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "of a name": {"name": "other"},
+    "later": {"start": "2026-01-02"},
+    "longer": {"until": "2026-02-01"},
+    "without an end": {"until": "open"},
+    "of two days": {"every": "2 days"},
+    "of windows": {"windows": [7, 1, "all", "week"]},
+    "of windows in another order": {"windows": [1, 7, "all", "week"]},
+    "of fewer steps": {"max_steps": 2},
+    "apart": {"apart": 3},
+    "settled": {"settled": "25 hours"},
+    "settled later": {"settled": "2 weeks"},
+}
+
+
+def test_each_way_to_state_a_series_has_its_document() -> None:
+    digests = set()
+    for stated in STATED.values():
+        table = protected()
+        question = asked(table, **stated)
+        document = json.loads(json.dumps(question.document()))
+        again: Any = dp.question(document, {"hospital": table})
+        assert (repr(again), again.document()) == (repr(question), document)
+        assert again._asked == question._asked  # what the ledger keeps of it
+        digests.add(dp.question_digest(document))
+    assert len(digests) == len(STATED)
+
+
+def test_what_stands_for_another_thing_is_written_as_that() -> None:
+    table = protected()
+    written = asked(table, start=datetime.date(2026, 1, 1), settled="48 hours", windows=(1,), max_steps=10**6)
+    same = asked(table, start="2026-01-01", settled="2 days", windows=[1], max_steps=20)
+    assert written.document() == same.document()
+    assert written.document()["series"]["steps"] == {
+        "name": "series", "by": "day", "start": {"date": "2026-01-01"}, "every": "1 day",
+        "until": {"date": "2026-01-20"}, "windows": [1], "max_steps": 20, "settled": "2 days",
+    }  # fmt: skip
+
+
+def test_a_series_goes_on_by_its_document() -> None:
+    table = protected()
+    question = asked(table)
+    document = json.loads(json.dumps(question.document()))
+    first = question.release(through="2026-01-02", rho=1)
+    again: Any = dp.question(document, {"hospital": table})
+    assert table.budget.spent.rho == 1
+    second = again.release(through="2026-01-03")
+    assert table.budget.spent.rho == 1
+    held = second.to_pyarrow()
+    assert held.slice(0, first.to_pyarrow().num_rows)["n"].to_pylist() == first.to_pyarrow()["n"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"start": "2026-01-01"},
+        {"start": None},
+        {"until": {"date": "2026-01-19"}, "every": "2 days"},
+        {"windows": []},
+        {"windows": [1, 1]},
+        {"windows": [1] * 31},
+        {"windows": ["1"]},
+        {"max_steps": 10**6},
+        {"max_steps": 0},
+        {"apart": 1},
+        {"settled": "0 hours"},
+        {"settled": "48 hours"},
+        {"every": 1},
+        {"late": "drop"},
+        {"by": "unit"},
+        {"name": ""},
+        {"through": "2026-01-02"},
+    ],
+)
+def test_a_document_that_a_series_would_not_write_is_refused(changed: dict[str, Any]) -> None:
+    table = protected()
+    document = json.loads(json.dumps(asked(table).document()))
+    document["series"]["steps"] |= changed
+    with pytest.raises((InvalidQuery, InvalidParameter)):
+        dp.question(document, {"hospital": table})

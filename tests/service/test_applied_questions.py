@@ -145,6 +145,12 @@ def hierarchy(**more: Any) -> dict[str, Any]:
     return {"version": 1, "hierarchy": {**asked, **more}}
 
 
+def series() -> dict[str, Any]:
+    steps = {"name": "s", "by": "age", "start": 0, "every": 10, "until": 99, "windows": [1], "max_steps": 1}
+    asked = {"from": {"table": "people"}, "aggregates": [["n", {"count_star": []}]], "steps": steps}
+    return {"version": 1, "series": asked}
+
+
 def counted(**more: Any) -> dict[str, Any]:
     return {"version": 1, "count_distinct": {"from": {"table": "people"}, "column": "age", **more}}
 
@@ -176,6 +182,7 @@ HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
     "keys for a table": (kmeans(**{"from": {"table": "places"}}), "a protected table"),
     "unknown places": (hierarchy(keys="all of them"), "public keys"),
     "a table for places": (hierarchy(keys="people"), "public keys"),
+    "a series": (series(), "a question with one answer"),
     "too many places": (hierarchy(keys="days"), "rows of all levels"),
     "a path of the host": (hierarchy(keys="/etc/passwd"), "public keys"),
     "levels that places lack": (hierarchy(levels=["plan", "age"]), "public keys of the columns"),

@@ -9,6 +9,7 @@ from discreet.planning.group_keys import UNKNOWN_BY_COUNT
 from discreet.query.document_parts import LONGEST_STRING
 from discreet.query.expression_documents import AFTER_OPERATIONS, OPERATIONS, TYPES
 from discreet.query.question_documents import VERSION
+from discreet.query.read_applications import MOST_WINDOWS, OPEN
 from discreet.query.window_documents import FRAMES, MOST_APART, WINDOW
 
 Schema = dict[str, Any]
@@ -128,13 +129,23 @@ def _after() -> list[Schema]:
     return _one_of({**steps, "mutate": _pairs(CALCULATION), "select": _list(TEXT)})
 
 
-def _applications(limits: Mapping[str, Schema], stated: Mapping[str, Schema]) -> dict[str, Schema]:
+def _applications(limits: Mapping[str, Schema], stated: Mapping[str, Schema], groups: Schema) -> dict[str, Schema]:
     """What is asked by verbs of their own."""
     keys = _list(KEY)
     candidate = {"anyOf": [KEY, {"type": "number"}, *_one_of({"real": TEXT})]}
     scored = {"type": "array", "prefixItems": [candidate, EXPRESSION], "items": False, "minItems": 2}
     levels = {"from": TABLE, "levels": _list(TEXT), "keys": TEXT, "aggregates": _pairs(AGGREGATE)}
     kmeans = {"from": TABLE, "columns": _list(TEXT), "n_clusters": WHOLE, "algorithm": {"enum": ["best", "lloyd"]}}
+    moment = {"anyOf": [{"type": "integer"}, *_one_of({"date": TEXT, "timestamp": TEXT})]}
+    steps = {
+        **dict.fromkeys(("name", "by"), TEXT),
+        "every": {"anyOf": [WHOLE, TEXT]},
+        "start": moment,
+        "until": {"anyOf": [moment, {"const": OPEN}]},
+        "windows": {**_list({"anyOf": [WHOLE, TEXT]}), "maxItems": MOST_WINDOWS},
+        "max_steps": WHOLE,
+    }
+    told = {"apart": WHOLE, **dict.fromkeys(("arrives", "late", "settled"), TEXT)}
     return {
         "top": _fields({"from": TABLE, "column": TEXT, "k": WHOLE}, {"keys": keys, "order": {"const": False}}),
         "choose": _fields({"from": TABLE, "candidates": _list(scored, 2)}, {"max_rows": limits["max_rows"]}),
@@ -143,6 +154,9 @@ def _applications(limits: Mapping[str, Schema], stated: Mapping[str, Schema]) ->
             {"from": TABLE}, {"value": EXPRESSION, "limit": {"anyOf": [WHOLE, {"const": "race"}]}, "most": WHOLE}
         ),
         "kmeans": _fields(kmeans, {"rounds": WHOLE, **stated}),
+        "series": _fields(
+            {"from": TABLE, "aggregates": _pairs(AGGREGATE), "steps": _fields(steps, told)}, {"by": groups}
+        ),
         "hierarchy": _fields(levels, {"cells": _pairs({"anyOf": [{"type": "null"}, keys]}), **limits}),
     }
 
@@ -170,7 +184,7 @@ def document_schema() -> Schema:
         "batch": _fields({"questions": questions}, stated),
         "ranges": ranges,
     }
-    bodies |= _applications(limits, stated)
+    bodies |= _applications(limits, stated, groups)
     keyed = [{"type": kind} for kind in ("null", "boolean", "integer", "string")]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

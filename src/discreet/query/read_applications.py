@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import ibis.expr.types as ir
@@ -18,6 +18,12 @@ MOST_CANDIDATES = 100
 MOST_KEYS = 4096
 """Of one column."""
 LIMITS = ("max_groups", "max_rows")
+STEPS = ("name", "by", "start", "every", "until", "windows", "max_steps")
+STEP_TEXTS = ("name", "by", "arrives", "late", "settled")
+"""What is stated of the steps of a series, and which of it is text."""
+OPEN = "open"
+"""The end of a series whose end nobody knows."""
+MOST_WINDOWS = 30
 
 
 class Reader(Protocol):
@@ -28,6 +34,9 @@ class Reader(Protocol):
 
     def public_keys(self, part: DocumentPart) -> Any:
         """Public keys that were handed in."""
+
+    def asked(self, fields: Mapping[str, DocumentPart], table: PrivateTable) -> Any:
+        """What aggregates and groups ask of a table."""
 
     def count(self, more: int, part: DocumentPart) -> None:
         """Refuses more columns than there may be."""
@@ -127,6 +136,23 @@ def _hierarchy(reader: Reader, part: DocumentPart) -> Any:
     return table.hierarchy(fields["levels"].texts(least=1), keys=keys, cells=cells, **limits).agg(**made)
 
 
+def _series(reader: Reader, part: DocumentPart) -> Any:
+    fields = part.having_fields(("from", "aggregates", "steps"), ("by",))
+    stated = fields["steps"].having_fields(STEPS, ("apart", "arrives", "late", "settled"))
+    more: dict[str, Any] = {name: stated[name].number(least=1) for name in ("max_steps", "apart") if name in stated}
+    more |= {name: own.text() for name, own in stated.items() if name in STEP_TEXTS}
+    more |= {name: OPEN if stated[name].value == OPEN else read_key(stated[name]) for name in ("start", "until")}
+    more["every"] = _length(stated["every"])
+    more["windows"] = [_length(one) for one in stated["windows"].listed(least=1, most=MOST_WINDOWS)]
+    steps = reader.table(fields["from"]).series(**more)
+    return steps.question(reader.asked(fields, steps.rows))
+
+
+def _length(part: DocumentPart) -> str | int:
+    """A number of steps, or a length in words."""
+    return part.text() if isinstance(part.value, str) else part.number(least=1)
+
+
 def _pairs(part: DocumentPart | None) -> list[tuple[str, DocumentPart]]:
     return [] if part is None else list(part.pairs())
 
@@ -138,5 +164,6 @@ APPLIED: dict[str, Callable[[Reader, DocumentPart], Any]] = {
     "truncated_total": _truncated_total,
     "kmeans": _kmeans,
     "hierarchy": _hierarchy,
+    "series": _series,
 }
 """What a document can be beside questions, batches and ranges."""

@@ -61,6 +61,7 @@ Known = PrivateTable | PublicTable | PublicKeys
 Asked: TypeAlias = (
     "Question | BatchQuestion | RangesQuestion | GroupedRangesQuestion | UnpricedQuestion[Any] | HierarchyQuestion"
 )
+"""What type checkers are told: a series is another one, whose `release` wants a `through`."""
 
 KINDS = ("question", "batch", "ranges", *APPLIED)
 """What a document can be."""
@@ -260,7 +261,7 @@ class _Reader:
 
     def _question(self, part: DocumentPart) -> Question | BatchQuestion:
         fields = part.having_fields(("from", "aggregates"), ("by", "stacked", "after"))
-        found: Any = self._asked(fields)
+        found: Any = self.asked(fields, self.table(fields["from"]))
         if "stacked" in fields:
             if not isinstance(found, BatchQuestion):
                 fields["stacked"].refuse("several groupings")
@@ -282,8 +283,8 @@ class _Reader:
         asked: Question | BatchQuestion = found
         return asked
 
-    def _asked(self, fields: Mapping[str, DocumentPart]) -> Question | BatchQuestion:
-        table = self.table(fields["from"])
+    def asked(self, fields: Mapping[str, DocumentPart], table: PrivateTable) -> Question | BatchQuestion:
+        """What aggregates and groups ask of a table."""
         pairs = list(fields["aggregates"].pairs())
         self.count(sum(_columns(one) for _, one in pairs), fields["aggregates"])
         if len(pairs) == 1 and isinstance(pairs[0][1].value, dict) and "units" in pairs[0][1].value:
@@ -338,7 +339,8 @@ class _Reader:
         """One of the questions of a batch."""
         if isinstance(part.value, dict) and "ranges" in part.value:
             return self._ranges(part.having_fields(("ranges",))["ranges"])
-        return self._asked(part.having_fields(("from", "aggregates"), ("by",)))
+        own = part.having_fields(("from", "aggregates"), ("by",))
+        return self.asked(own, self.table(own["from"]))
 
     def _ranges(self, part: DocumentPart) -> RangesQuestion | GroupedRangesQuestion:
         fields = part.having_fields(("from", "column", "edges"), ("by", "sums", "max_groups", "max_rows"))

@@ -17,7 +17,7 @@ from discreet.planning.group_keys import MOST_KEYS
 from discreet.planning.planner import level
 from discreet.query.explanation import Explanation
 from discreet.query.question import Question
-from discreet.query.question_documents import document_of
+from discreet.query.question_documents import document_of, key_part
 from discreet.query.table import PrivateGroups, PrivateTable
 from discreet.query.unreleased import Unreleased
 from discreet.series import step_clock
@@ -38,7 +38,7 @@ from discreet.series.publish_steps import publish
 from discreet.series.series_plan import SeriesPlan, plan_series
 from discreet.series.series_release import SeriesRelease
 from discreet.series.series_strategy import SeriesStrategy
-from discreet.series.step_calendar import StepCalendar
+from discreet.series.step_calendar import OPEN, StepCalendar
 from discreet.series.step_windows import StepWindows, Window
 
 
@@ -73,6 +73,23 @@ class SeriesTerms:
             "late": list(self.late),
             "settled": str(self.settled) if self.settled else "",
         }
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """All of it as a document has it: in the words of the verb, and complete."""
+        calendar, apart = self.calendar, self.participation.apart
+        found = {
+            "name": self.name,
+            "by": self.by,
+            "start": key_part(calendar.start),
+            "every": calendar.length if calendar.kind is Kind.INTEGER else calendar.every,
+            "until": OPEN if calendar.open_ended else key_part(calendar.last(calendar.steps - 1)),
+            "windows": list(self.windows.first),
+            "max_steps": self.participation.steps,
+        }
+        found |= {"apart": apart} if apart > 1 else {}
+        found |= dict(zip(("arrives", "late"), self.late, strict=False))
+        return found | ({"settled": step_clock.wait_text(self.settled)} if self.settled else {})
 
     def check_size(self, groups: int, last: int) -> None:
         """Refuses an answer of more numbers than one has."""
@@ -190,6 +207,21 @@ class SeriesQuestion(Unreleased):
         }
         plain: dict[str, Any] = json.loads(json.dumps(asked))
         return plain
+
+    def document(self) -> dict[str, Any]:
+        """What is asked, ready for JSON, without a price; see ``Question.document``.
+
+        >>> import datetime, discreet as dp, pyarrow as pa
+        >>> rows = pa.table({"person": [1], "day": [datetime.date(2026, 1, 1)]})
+        >>> visits = dp.protect(rows, unit="person", max_rows=1, budget=dp.Budget(rho=1), name="visits by day")
+        >>> asked = visits.series(by="day", start="2026-01-01", max_steps=1).agg(n=lambda t: t.count())
+        >>> asked.document()["series"]["steps"]["until"]
+        {'date': '2026-12-31'}
+        >>> dp.question(asked.document(), {"visits by day": visits})
+        <series about 'visits by day': n, 365 steps of 1 day>
+        """
+        found = document_of(self._question._asked)  # noqa: SLF001 (as above)
+        return {"version": found["version"], "series": {**found["question"], "steps": self._terms.written}}
 
     @property
     def in_words(self) -> str:

@@ -55,6 +55,17 @@ def waiting(calendar: StepCalendar, settled: object) -> timedelta:
     return int(found[1]) * timedelta(**{f"{found[2]}s": 1})
 
 
+def wait_text(wait: timedelta) -> str:
+    """A length of time as `waiting` reads it, in the longest unit of which it is a whole number.
+
+    >>> wait_text(timedelta(days=2)), wait_text(timedelta(hours=25)), wait_text(timedelta(weeks=9999))
+    ('2 days', '25 hours', '9999 weeks')
+    """
+    units = {"weeks": timedelta(weeks=1), "days": timedelta(days=1), "hours": timedelta(hours=1)}
+    unit = next(name for name, length in units.items() if not wait % length)
+    return f"{wait // units[unit]} {unit}"
+
+
 def now(kind: Kind) -> datetime:
     """The present: of dates by local time, of timestamps by UTC."""
     return datetime.now() if kind is Kind.DATE else datetime.now(UTC).replace(tzinfo=None)  # noqa: DTZ005 (a wall clock)

@@ -18,6 +18,7 @@ from discreet.hierarchies.measured_levels import HierarchyRelease
 from discreet.inference.interval_propagation import HIGH, LOW
 from discreet.logs.top_keys import Top
 from discreet.query.unpriced_question import UnpricedQuestion
+from discreet.series.series_question import SeriesQuestion
 from discreet.truncation.total_reading import TruncatedTotal
 
 MOST_CENTERS, MOST_ROUNDS, MOST_ROWS, MOST_KEYS = 24, 20, 100_000, 1000
@@ -41,6 +42,9 @@ class AppliedSize:
 
 def check_applied(question: Any) -> None:
     """Refuses what takes long to price, or has a long answer; from what was asked alone."""
+    if isinstance(question, SeriesQuestion):
+        cure = "its curator declares series in the service file; .series of the service has those that there are."
+        raise InvalidQuery(expected("a question with one answer", "document", "a series", cure))
     cure = "ask for less at a time; who has the table can answer such a document in their own process."
     if isinstance(question, HierarchyQuestion):
         if (rows := _rows(question)) > MOST_ROWS:
