@@ -15,8 +15,11 @@ from ibis import _
 import discreet as dp
 from depth import examples
 from discreet.accounting.event_costs import cost_of
+from discreet.accounting.gaussian_profile import mu_below
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.ledger.ledger import charge_of
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.privacy.definitions import Guarantee
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 
 
@@ -77,6 +80,57 @@ def test_ranges_have_a_part_of_the_price(unit: str | None, price: dict[str, Any]
     assert recorded is not None
     assert 0.999 * float(stated) < float(recorded) <= float(stated)
     assert len(plan.tables) == 3
+
+
+@pytest.mark.parametrize("weights", [None, {"by_age": 4}])
+def test_gaussian_noise_of_all_parts_is_priced_together(weights: dict[str, Any] | None) -> None:
+    """Its costs in mu**2 add up to what epsilon and delta allow; parts of epsilon and delta would allow less."""
+    asked = many_bins()
+    plan = asked.plan(epsilon=1, delta=1e-6, weights=weights)
+    share = Fraction(1, 2) if weights else Fraction(1, 3)
+    assert plan.shares["by_age"] == share
+    assert plan.charge == plan.together == Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    noises = [one for part in plan.planned.values() for own in part.mechanisms for one in own]
+    assert all(isinstance(one, Gaussian) for one in noises)
+    spent, allowed = (
+        sum((one.sensitivity / one.scale) ** 2 for one in noises),
+        mu_below(Fraction(1), Fraction(1, 10**6)),
+    )
+    assert 0.999 * allowed**2 < float(spent) <= allowed**2
+    assert charge_of(plan.charge, plan.event).guarantee.epsilon <= 1
+    if weights is None:
+        apart = many_bins(alone=True).plan(epsilon=Fraction(1, 3), delta=1e-6 / 3)
+        assert plan.ranges["by_age"].cost < apart.ranges["by_age"].cost
+
+
+def test_little_noise_is_laplaces_for_each_part() -> None:
+    plan = with_ranges().plan(epsilon=3, delta=1e-9)
+    assert plan.together is None
+    assert plan.charge == Guarantee(epsilon=Fraction(3))
+
+
+def test_what_is_found_pays_beside_what_is_priced_together() -> None:
+    plan = many_bins(found=True).plan(epsilon=1, delta=1e-6)
+    assert plan.together is not None
+    assert sum(plan.shares.values()) == 1
+    assert plan.together.epsilon == Fraction(3, 4)
+    assert plan.charge.epsilon == 1
+    assert plan.charge.delta <= Fraction(1, 10**6)
+    assert charge_of(plan.charge, plan.event).guarantee.epsilon <= 1
+
+
+def many_bins(*, alone: bool = False, found: bool = False) -> MixedBatchQuestion:
+    table = dp.protect(
+        pa.table({"age": [i % 90 for i in range(300)], "plan": ["a", "b", "c"] * 100}), unit=dp.ROW,
+        bounds={"age": (0, 90)}, budget=dp.Budget(epsilon=2, delta=1e-3),
+    )  # fmt: skip
+    more: dict[str, Any] = {} if alone else {"years": table.agg(m=_.age.mean())}
+    if found:
+        more["found"] = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())
+    if not alone:
+        more["halves"] = table.histogram("age", list(range(0, 91, 2)), ranges="prefixes")
+    together: MixedBatchQuestion = dp.batch(more, by_age=table.histogram("age", list(range(91)), ranges=True))
+    return together
 
 
 def with_ranges(unit: str | None = "person") -> MixedBatchQuestion:

@@ -271,12 +271,16 @@ def price_batch(
     delta: object = 0,
     rho: object = None,
     weights: Mapping[Any, object] | None = None,
+    gaussian: bool = False,
 ) -> BatchPlan:
-    """The plan of a batch at a total price, the best of those that there are; reads and spends nothing."""
+    """The plan of a batch at a total price, the best of those that there are, or with `gaussian` noise of those; reads
+    and spends nothing.
+    """
     tables = _weighted(batch, weights)
     plans = [
         plan_batch(batch, offer, one)
         for offer in offers_of(stated_price(epsilon=epsilon, delta=delta, rho=rho))
+        if offer.law is Law.GAUSSIAN or not gaussian
         for one in strategies_for(batch.sizes, tables, gaussian=offer.law is Law.GAUSSIAN, ranges=batch.ranges)
     ]
     if any(not column.linear for plan in plans[:1] for column in plan.cells.columns):

@@ -10,15 +10,17 @@ Requires
     Questions about one declared table, whose neighbors are those of every part.
 Relies on
     `planning.batch_planner` for the listed tables and for ranges, `planning.two_stage` for each question with something
-    open; sequential composition.
+    open; sequential composition. `planning.noise_laws` for what Gaussian noise of several parts costs together.
 Proof
     The shares of the parts are positive fractions whose sum is 1. Each part is priced at its share of epsilon, or of
     rho, and of delta, and is private at that price; what one finds is not used by another. Epsilons add up, and deltas
-    do; and so do rhos, with the probabilities of the events that each part leaves out.
+    do; and so do rhos, with the probabilities of the events that each part leaves out. Where what is planned has
+    Gaussian noise alone, at a price with a delta, it may be priced together: independent parts at rho_i are, as
+    Gaussian mechanisms, no more than mu^2 = 2 sum of rho_i together, which is what their epsilon and delta allow.
 Rounding
     Shares are fractions near the roots of the weights; their sum is exact.
 Source
-    Dwork and Roth (2014), theorem 3.16; Bun and Steinke (2016), lemma 2.3.
+    Dwork and Roth (2014), theorem 3.16; Bun and Steinke (2016), lemma 2.3; Dong, Roth and Su (2022), corollary 3.3.
 Mutant
     parts-at-the-whole-price: each part is made at the price of all; killed by
     test_parts_of_a_mixed_batch_add_up_to_its_price.
@@ -26,12 +28,15 @@ Mutant
     test_ranges_have_a_part_of_the_price.
     ranges-uncharged: the charge leaves ranges out; killed by test_ranges_have_a_part_of_the_price.
     ranges-unrecorded: the event of a batch leaves ranges out; killed by test_ranges_have_a_part_of_the_price.
+    joint-noise-for-each: each part that is priced with others has all that they may cost; killed by
+    test_gaussian_noise_of_all_parts_is_priced_together.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -40,7 +45,7 @@ from typing import Any, TypeVar
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch, weights_of_tables
-from discreet.planning.noise_laws import Price
+from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import stated_price
 from discreet.planning.two_stage import TwoStagePlan, plan_two_stages
@@ -85,6 +90,8 @@ class MixedBatchPlan:
     ranges: Mapping[str, BatchPlan] = field(default_factory=dict)
     shares: Mapping[str | None, Fraction]
     """Of the price: of the listed tables together under None, of each other question under its name."""
+    together: Guarantee | None = None
+    """What listed tables and ranges cost, where they were priced together."""
 
     @property
     def planned(self) -> dict[str | None, BatchPlan]:
@@ -99,7 +106,10 @@ class MixedBatchPlan:
     @property
     def charge(self) -> Guarantee:
         """What all parts cost together."""
-        whole = reduce(add, (part.charge for part in self.parts))
+        if self.together is None:
+            whole = reduce(add, (part.charge for part in self.parts))
+        else:
+            whole = reduce(add, (part.charge for part in self.open.values()), self.together)
         return Guarantee(epsilon=min(whole.epsilon, UNBOUNDED), delta=whole.delta, rho=whole.rho)
 
     @property
@@ -133,7 +143,8 @@ def price_mixed_batch(
     """The plan at a total price; reads and spends nothing.
 
     The price is divided so that the weighted sum of the squared errors would be smallest if all questions were alike:
-    by the cube roots of the weights, or at a price in rho by their square roots.
+    by the cube roots of the weights, or at a price in rho by their square roots. With a delta, listed tables and ranges
+    are priced with Gaussian noise together as well: mu^2 is divided by the square roots, and what is better is taken.
     """
     offer = stated_price(epsilon=epsilon, delta=delta, rho=rho)
     own = _weights(asked, weights)
@@ -152,8 +163,47 @@ def price_mixed_batch(
     for name, (query, left) in asked.open.items():
         delta_share = shares[name] / finding if left.keys else Fraction(0)
         found[name] = plan_two_stages(query, left, **_part(offer, shares[name], delta_share))
-    ranges = {name: planned[name] for name in asked.ranges}
-    return MixedBatchPlan(names=asked.names, listed=planned.get(None), open=found, ranges=ranges, shares=shares)
+    apart = _made(asked, planned, found, shares)
+    if offer.rho is not None or not offer.delta or len(planned) < 2:
+        return apart
+    part = sum((shares[name] for name in planned), start=Fraction(0))
+    whole = Price(law=Law.GAUSSIAN, epsilon=offer.epsilon * part, delta=offer.delta * part)
+    own_shares, joint = _together(asked, own, whole.strength / 2)
+    matter = {name: float(sum(own[table] for table in query.names)) for name, query in asked.planned.items()}
+    if sum(matter[name] * math.log(joint[name].cost / one.cost) for name, one in planned.items()) >= 0:
+        return apart
+    shares = {**shares, **{name: share * part for name, share in own_shares.items()}}
+    cost = Guarantee(epsilon=whole.epsilon, delta=whole.delta)
+    return replace(_made(asked, joint, found, shares), together=cost)
+
+
+def _together(
+    asked: MixedBatchQuery, weights: Mapping[Name, Fraction], rho: Fraction
+) -> tuple[dict[str | None, Fraction], dict[str | None, BatchPlan]]:
+    """Parts of a rho by the square roots of the weights, and what is planned at them with Gaussian noise."""
+    tables = {name for query in asked.planned.values() for name in query.names}
+    found = _shares(asked, {name: weight for name, weight in weights.items() if name in tables}, 2)
+    return found, {
+        part: price_batch(
+            query, rho=rho * found[part], weights={name: weights[name] for name in query.names}, gaussian=True
+        )
+        for part, query in asked.planned.items()
+    }
+
+
+def _made(
+    asked: MixedBatchQuery,
+    planned: Mapping[str | None, BatchPlan],
+    found: Mapping[str, TwoStagePlan],
+    shares: Mapping[str | None, Fraction],
+) -> MixedBatchPlan:
+    return MixedBatchPlan(
+        names=asked.names,
+        listed=planned.get(None),
+        open=found,
+        ranges={name: planned[name] for name in asked.ranges},
+        shares=shares,
+    )
 
 
 def _part(offer: Price, share: Fraction, delta_share: Fraction) -> dict[str, Any]:
@@ -181,7 +231,7 @@ def _shares(asked: MixedBatchQuery, weights: Mapping[Name, Fraction], root: int)
         for name, weight in weights.items()
     }
     whole = sum(roots.values())
-    found: dict[str | None, Fraction] = {name: roots[name] / whole for name in asked.open}
+    found: dict[str | None, Fraction] = {name: roots[name] / whole for name in asked.open if name in roots}
     for part, query in asked.planned.items():
         found[part] = sum((roots[name] for name in query.names), start=Fraction(0)) / whole
     return found
