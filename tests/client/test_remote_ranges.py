@@ -78,6 +78,9 @@ def test_what_takes_long_or_has_no_error_is_refused_before_a_charge(served: Serv
     people = served.client["people"]
     with pytest.raises(DiscreetError, match="at most 400 bins from a service"):
         with_ranges(people, bins=398).release(epsilon=1)
+    many = {f"q{number}": people.histogram("age", bins=1, ranges=True) for number in range(21)}
+    with pytest.raises(DiscreetError, match="at most 20 histograms with ranges"):
+        dp.batch(many).release(epsilon=1)
     with pytest.raises(DiscreetError, match="a wanted error for each part"):
         with_ranges(people).release(within={"old": 20})
     assert served.spent == 0

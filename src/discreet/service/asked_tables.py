@@ -30,6 +30,8 @@ MOST_TABLES, MOST_CELLS, MOST_BINS, MOST_OPEN = 200, 20_000, 400, 10
 """Of what is planned for several tables together, for all ranges, and for what is to be found beside listed tables: it
 takes a second of a processor to price.
 """
+MOST_RANGES = 20
+"""Histograms with ranges in one batch: each is read by a statement of its own."""
 MOST_COLUMNS = 200
 """Of one table: each is a block of noise of its own, which takes some milliseconds to price."""
 
@@ -57,6 +59,9 @@ def source_of(question: Any) -> Any:
     if isinstance(batch, MixedBatchQuestion) and len(batch.mixed.open) > MOST_OPEN:
         what = f"at most {MOST_OPEN} tables from a service whose keys, limits or bounds are to be found"
         raise InvalidQuery(expected(what, "tables", len(batch.mixed.open), "ask for less at a time, or list the keys."))
+    if isinstance(batch, MixedBatchQuestion) and len(batch.mixed.ranges) > MOST_RANGES:
+        what = f"at most {MOST_RANGES} histograms with ranges in a batch from a service"
+        raise InvalidQuery(expected(what, "tables", len(batch.mixed.ranges), "ask for less at a time."))
     return batch.source
 
 
