@@ -84,7 +84,7 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
     def _name(self, name: object) -> Name:
         found = table_named(name, self._tables)
         if found is None:
-            known = nearest(str(name), [str(own) for own in self._tables])
+            known = nearest(name, [str(own) for own in self._tables])
             raise InvalidParameter(expected("a table of the batch", "name", name, known))
         return found
 
@@ -129,7 +129,7 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
         weights = _weights(weights, len(release))
         if column not in release.columns:
             raise InvalidParameter(
-                expected("a column of the table", "column", column, nearest(str(column), release.columns))
+                expected("a column of the table", "column", column, nearest(column, release.columns))
             )
         found = self._plan.column(place, column)
         if found is None:
@@ -161,7 +161,7 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
             values = list(value) if isinstance(value, list | tuple | set) else [value]
             held = table[key].to_pylist()
             if unknown := [one for one in values if one not in held]:
-                raise InvalidParameter(expected("a key of the table", key, unknown[0], nearest(str(unknown[0]), held)))
+                raise InvalidParameter(expected("a key of the table", key, unknown[0], nearest(unknown[0], held)))
             wanted &= np.array([one in values for one in held])
         return wanted.astype(np.float64)
 

@@ -142,7 +142,7 @@ class GroupedRangesRelease(TableExports, NoTruth, Mapping[Any, RangesRelease]):
         try:
             place = self._places[key]
         except (KeyError, TypeError):
-            cure = nearest(str(key), [str(one) for one in self._places])
+            cure = nearest(key, [str(one) for one in self._places])
             raise InvalidParameter(expected("a key of the groups", "key", key, cure)) from None
         own = [part.reshape(len(self._places), -1, part.shape[-1])[place] for part in self._noisy]
         found = BatchRelease(self._one, own, self.receipt, self._confidence)
@@ -241,7 +241,7 @@ class GroupedRangesRelease(TableExports, NoTruth, Mapping[Any, RangesRelease]):
         """
         if unknown := [key for key in keys if key not in self]:
             raise InvalidParameter(
-                expected("keys of the groups", "keys", unknown[0], nearest(str(unknown[0]), list(map(str, self))))
+                expected("keys of the groups", "keys", unknown[0], nearest(unknown[0], list(map(str, self))))
             )
         shown = keys or tuple(self)
         if len(shown) > MOST_PANELS:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from html import escape
 from typing import Any, ClassVar, Self
 
-from discreet.errors import printable
+from discreet.errors import InvalidParameter, expected, printable
 from discreet.exact.written_amounts import stored_amount
 from discreet.guesses.answer_words import RECEIPT
 from discreet.guesses.near_names import NearNames
@@ -55,7 +55,16 @@ class Receipt(NearNames, dict[str, Any]):
     @classmethod
     def of(cls, facts: Mapping[str, Any], **more: Any) -> Self:
         """A copy of stored facts, and of more of them."""
-        return cls(json.loads(json.dumps({**facts, **more})))
+        if not isinstance(facts, Mapping):
+            raise InvalidParameter(expected("a dict of facts", "facts", facts, "give what dict(receipt) gave."))
+        try:
+            written = json.dumps({**facts, **more})
+        except (TypeError, ValueError):  # ValueError of numbers that are too long
+            written = None
+        if written is None:
+            cure = "give texts, numbers, truth values, lists and dicts of them."
+            raise InvalidParameter(expected("facts that JSON has", "facts", type(facts).__name__, cure))
+        return cls(json.loads(written))
 
     @property
     def charge(self) -> Guarantee:

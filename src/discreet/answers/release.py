@@ -218,9 +218,7 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
         wanted = list(values or self.columns[:1])
         for name in wanted:
             if name not in self.columns:
-                raise InvalidParameter(
-                    expected("a column of the answer", "values", name, nearest(str(name), self.columns))
-                )
+                raise InvalidParameter(expected("a column of the answer", "values", name, nearest(name, self.columns)))
         with_ends = flag("ends", ends)
         every = [f"{name}{end}" for name in wanted for end in ("", *((LOW, HIGH) if with_ends else ()))]
         shown = self.to_pyarrow()
@@ -276,7 +274,7 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
         ended = [name for name in self.columns if name in self._processing.ended]
         for name in columns or ended:
             if not isinstance(name, str) or name not in self.columns:
-                known = nearest(str(name), self.columns)
+                known = nearest(name, self.columns)
                 raise InvalidParameter(expected("a column of the answer", "column", name, known))
             if name not in ended:
                 known = nearest(name, ended)
@@ -289,7 +287,7 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
     def _kind(self, stated: str) -> str:
         """Points or bars; bars by itself where the only keys are bins, which are public."""
         if not isinstance(stated, str) or stated not in KINDS:
-            raise InvalidParameter(expected(f"one of {', '.join(KINDS)}", "kind", stated, nearest(str(stated), KINDS)))
+            raise InvalidParameter(expected(f"one of {', '.join(KINDS)}", "kind", stated, nearest(stated, KINDS)))
         if stated != "auto" or len(self.groups) != 1:
             return stated
         keys = self._keys()[self.groups[0]].to_pylist() if self.groups[0] in self._keys() else []

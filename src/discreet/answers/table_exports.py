@@ -13,12 +13,15 @@ import pyarrow as pa
 from discreet.answers.display import polars_frame, records_of
 from discreet.answers.workbook import write_workbook
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.given_values import place_to_write
 
 if TYPE_CHECKING:
     import os
 
     import pandas as pd
     import polars as pl
+
+WRITABLE = "choose a folder that exists and may be written to."
 
 
 def comma_separated(table: pa.Table) -> str:
@@ -65,8 +68,12 @@ class TableExports(ABC):
         """Writes the same table as a Parquet file, with the receipt in its metadata under ``discreet``."""
         import pyarrow.parquet as pq
 
+        place = place_to_write(path, "answer.parquet")
         table = self.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(self.receipt)})
-        pq.write_table(table, path)
+        try:
+            pq.write_table(table, place)
+        except OSError as problem:
+            raise InvalidParameter(expected("a place that can be written", "path", path, WRITABLE)) from problem
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The same table as comma-separated values, with a line of names; `path` writes it to a file, too.
@@ -80,12 +87,12 @@ class TableExports(ABC):
         """
         text = comma_separated(self.to_pyarrow())
         if path is not None:
+            place = place_to_write(path, "answer.csv")
             try:
-                with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 (a path of any kind)
+                with open(place, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 (a path of any kind)
                     file.write(text)
-            except (OSError, TypeError, ValueError) as problem:
-                cure = "choose a folder that exists and may be written to."
-                raise InvalidParameter(expected("a place that can be written", "path", path, cure)) from problem
+            except OSError as problem:
+                raise InvalidParameter(expected("a place that can be written", "path", path, WRITABLE)) from problem
         return text
 
     def to_excel(self, path: str | os.PathLike[str]) -> None:

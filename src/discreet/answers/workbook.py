@@ -15,6 +15,7 @@ from datetime import date, datetime
 from xml.sax.saxutils import escape
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.given_values import place_to_write
 
 MOST_ROWS, MOST_TEXT = 1_048_576, 32_767
 """Of a sheet, and of a cell."""
@@ -40,6 +41,7 @@ def write_workbook(path: str | os.PathLike[str], sheets: Mapping[str, Iterable[R
     """
     if not isinstance(path, str | os.PathLike) or not str(os.fspath(path)).lower().endswith(".xlsx"):
         raise InvalidParameter(expected("a path that ends in .xlsx", "path", path, 'write to_excel("answer.xlsx").'))
+    place_to_write(path, "answer.xlsx")
     parts = {name: _sheet(name, rows) for name, rows in sheets.items()}
     try:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:

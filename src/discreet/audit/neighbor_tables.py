@@ -50,7 +50,7 @@ def neighbors(data: pa.Table, unit: Sequence[str] = (), *, kind: str = "add-remo
     """
     kinds = [known.value for known in Neighbors]
     if kind not in kinds:
-        raise InvalidParameter(expected("neighbors", "neighbors", kind, nearest(str(kind), kinds)))
+        raise InvalidParameter(expected("neighbors", "neighbors", kind, nearest(kind, kinds)))
     for name in unit:
         if name not in data.column_names:
             raise InvalidParameter(expected("a column of the table", "unit", name, nearest(name, data.column_names)))

@@ -16,6 +16,7 @@ from discreet.clustering.point_oracle import PointOracle, Reals
 from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.synopsis import best
 from discreet.errors import InvalidParameter, expected, shown
+from discreet.exact.given_values import values
 
 MOST_CLUSTERS = 10_000
 MOST_ROUNDS = 1_000
@@ -155,6 +156,7 @@ def axes_of(columns: Sequence[int] | None, number: int) -> tuple[int, ...]:
     """The one or two columns that a picture is over: the first two where none are named."""
     if columns is None:
         return tuple(range(min(2, number)))
+    values("columns", columns, f"give one or two indices from 0 to {number - 1}, columns=(0, 1).")
     whole = [isinstance(column, int | np.integer) and not isinstance(column, bool) for column in columns]
     if not 1 <= len(columns) <= 2 or not all(whole) or not all(0 <= column < number for column in columns):
         cure = f"give one or two indices from 0 to {number - 1}, columns=(0, 1)."

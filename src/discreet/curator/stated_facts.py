@@ -41,9 +41,14 @@ def stated_name(name: object) -> str:
     raise InvalidParameter(expected("a name", "name", name, "write it as text, as name='visits'."))
 
 
+LONGEST = 10**100
+"""A version is no longer number."""
+
+
 def stated_version(version: object) -> str:
     """A version as text: 2 and "2" are the same one."""
-    if isinstance(version, str | int) and not isinstance(version, bool) and (not version or str(version).isprintable()):
+    number = isinstance(version, int) and not isinstance(version, bool) and abs(version) < LONGEST
+    if number or (isinstance(version, str) and (not version or version.isprintable())):
         return str(version)
     raise InvalidParameter(expected("a version", "version", version, "write version=2, or version='2026-02'."))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from discreet.curator.protect import protect
 from discreet.curator.protected_table import Protected
+from discreet.curator.stated_facts import stated_version
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.ledger.budget import Budget
 from discreet.planning.unspecified import AUTO
@@ -33,7 +34,7 @@ def refreshed(people: PrivateTable, data: Any, *, version: str | int, **stated: 
         if name not in RESTATED:
             raise InvalidParameter(expected("what a new version may change", "stated", name, nearest(name, RESTATED)))
     known = source.declaration
-    if str(version) in ("", known.version):
+    if stated_version(version) in ("", known.version):
         cure = "say which one it is, in words of your own: version='2026-02'. It is never read off the rows."
         raise InvalidParameter(expected("a new version", "version", version, cure))
     if known.via and stated.get("via") is None:

@@ -55,7 +55,7 @@ def merged_in_frame(schema: pa.Schema) -> dict[str, str]:
 def _is_merged(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         return _is_merged(kind.value_type)
-    return bool(pa.types.is_date64(kind)) or (bool(pa.types.is_decimal(kind)) and kind.bit_width > WIDTH)
+    return bool(pa.types.is_date64(kind) or (pa.types.is_decimal(kind) and kind.bit_width > WIDTH))
 
 
 def check_told_apart(names: Iterable[str], merged: Mapping[str, str]) -> None:

@@ -27,6 +27,9 @@ from collections.abc import Iterable, KeysView, Sequence, ValuesView
 from pathlib import Path
 from typing import Any, TypeGuard
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import InvalidParameter, expected
 
 ARRAYS = ("numpy", "pandas", "polars", "pyarrow")
@@ -54,6 +57,34 @@ def values(name: str, given: object, cure: str) -> list[Any]:
     if not in_memory(given):
         raise InvalidParameter(expected("a list or an array of values", name, given, cure))
     return list(given)
+
+
+def array_of(name: str, given: Any) -> NDArray[Any]:
+    """Numbers that a caller passed, as an array; refuses nested lists of different lengths, and shows none of them.
+
+    >>> array_of("values", [[1, 2], [3, 4]]).shape
+    (2, 2)
+    """
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidParameter(
+        expected("numbers", name, f"<{type(given).__name__}>", "give one number, or an array or a list of numbers.")
+    )
+
+
+def place_to_write(given: object, example: str) -> str:
+    """The path of a file that is to be written; refuses numbers, which Python takes for files that are open already.
+
+    >>> place_to_write("answer.csv", "answer.csv")
+    'answer.csv'
+    """
+    path = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(path, str) or not path:
+        raise InvalidParameter(expected("a place that can be written", "path", given, f'write path="{example}".'))
+    path_of("path", path)
+    return path
 
 
 def path_of(name: str, given: str | os.PathLike[str]) -> Path:

@@ -83,7 +83,7 @@ class LevelFiles(NoTruth, Mapping[str, Path]):
 
     def __getitem__(self, level: str) -> Path:
         if not isinstance(level, str) or level not in self.rows:
-            raise InvalidParameter(expected("a level of the path", "level", level, nearest(str(level), self.rows)))
+            raise InvalidParameter(expected("a level of the path", "level", level, nearest(level, self.rows)))
         return self.path / f"{level}.parquet"
 
     def __contains__(self, level: object) -> bool:

@@ -263,5 +263,5 @@ def _stated_targets(targets: object, levels: Sequence[str]) -> dict[str, float]:
         raise InvalidParameter(expected("a dict of half widths by level", "within", targets, cure))
     for name in targets:
         if name not in levels:
-            raise InvalidParameter(expected("levels of the path", "within", name, nearest(str(name), levels)))
+            raise InvalidParameter(expected("levels of the path", "within", name, nearest(name, levels)))
     return {name: float(positive(f"within[{name!r}]", target)) for name, target in targets.items()}

@@ -75,7 +75,7 @@ class HierarchyRelease(NoTruth, Mapping[str, pa.Table]):
 
     def __getitem__(self, level: str) -> pa.Table:
         if not isinstance(level, str) or level not in self._tables:
-            raise InvalidParameter(expected("a level of the path", "level", level, nearest(str(level), self._tables)))
+            raise InvalidParameter(expected("a level of the path", "level", level, nearest(level, self._tables)))
         return self._tables[level]
 
     def __contains__(self, level: object) -> bool:

@@ -168,7 +168,7 @@ class Processing:
         names = tuple(str.__str__(name) if isinstance(name, str) else name for name in names)
         for name in names:
             if not isinstance(name, str) or name not in known:
-                raise InvalidQuery(expected("a column of the answer", "column", name, nearest(str(name), known)))
+                raise InvalidQuery(expected("a column of the answer", "column", name, nearest(name, known)))
         if not names or len(set(names)) < len(names):
             raise InvalidQuery(expected("distinct columns", "names", list(names), "name each column once."))
         values = {name: self.values[name] for name in names if name in self.values}

@@ -55,4 +55,4 @@ def no_column(
     """
     if isinstance(name, str) and name in closed:
         return expected(READ, label, name, cast_first(name, closed[name]))
-    return expected(what, label, name, nearest(str(name), known))
+    return expected(what, label, name, nearest(name, known))

@@ -22,6 +22,7 @@ from discreet.ledger.ledger_kinds import ledger_at
 from discreet.ledger.ledger_place import told
 from discreet.ledger.level_names import is_below
 from discreet.ledger.remaining import HasEvent, HasPlan, cost_of, largest_epsilon
+from discreet.ledger.stated_arguments import KEY, stretch, text
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
 
@@ -226,7 +227,7 @@ class Budget(LevelVerbs, NearNames, NoTruth):
 
     def payment(self, key: str) -> Entry | None:
         """The charge that paid for what `stored` finds under `key`, without a look at the others."""
-        number = self.paid_by(key)
+        number = self.paid_by(text("key", key, KEY))
         return None if number is None else self._own().entries(number - 1, 1)[0]
 
     def opened(self, charge: Charge, answer: bytes) -> bytes:
@@ -246,11 +247,11 @@ class Budget(LevelVerbs, NearNames, NoTruth):
 
     def points(self, key: str) -> tuple[bytes, ...]:
         """All points behind the answer under `key`, in their order."""
-        return self._own().points(key, self._scope)
+        return self._own().points(text("key", key, KEY), self._scope)
 
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
         """Every charge to the ledger, oldest first; of a long one, those behind number `after`, and so many at most."""
-        return self._own().entries(after, most)
+        return self._own().entries(*stretch(after, most))
 
     def check_process(self) -> None:
         """Refuses the use in a process that inherited this budget."""

@@ -15,6 +15,7 @@ from discreet.ledger.level_changes import CLOSE, FREEZE, OPEN, RAISE, UNFREEZE, 
 from discreet.ledger.level_names import is_below, parent_of, path_below
 from discreet.ledger.nested_levels import Balances, BudgetLevel
 from discreet.ledger.published_head import PublishedHead
+from discreet.ledger.stated_arguments import stretch, text
 from discreet.privacy.definitions import Guarantee
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class LevelVerbs:
 
     def standing_of(self, level: str) -> str:
         """The same of any level of the ledger, by its path."""
-        return self._own().balances().standing(level)
+        return self._own().balances().standing(text("level", level, "write its path, as 'staff/alice'."))
 
     def child(self, name: str) -> Self:
         """A level in this one that was opened before.
@@ -234,7 +235,7 @@ class LevelVerbs:
         >>> [(one.kind, one.by, one.why) for one in budget.changes()]
         [('close', 'carol', 'the study has ended')]
         """
-        return self._own().changes(after, most)
+        return self._own().changes(*stretch(after, most))
 
     def head(self, key: str | os.PathLike[str] | None = None) -> PublishedHead:
         """Where the ledger's chain ends, to be published where nobody who writes the ledger can change it; signed, if
@@ -262,6 +263,9 @@ class LevelVerbs:
             public_key: the key that has to have signed it.
         """
         found = PublishedHead.from_json(head) if isinstance(head, str) else head
+        if found is not None and not isinstance(found, PublishedHead):
+            cure = "give what budget.head() gave, or its .to_json()."
+            raise InvalidParameter(expected("a published head", "head", head, cure))
         if public_key is not None and found is None:
             cure = "give the head that was published and signed, head=..."
             raise InvalidParameter(expected("a head beside its key", "head", None, cure))

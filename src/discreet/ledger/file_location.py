@@ -47,6 +47,7 @@ def absolute(path: object) -> str:
         text = None
     if not isinstance(text, str) or not text or "\0" in text or text == ":memory:":
         raise InvalidParameter(expected("the path of a file", "ledger", path, cure))
+    path_of("ledger", text)
     name = str(path_of("ledger", os.path.realpath(text)))
     if name.endswith(COMPANIONS):
         cure = "write another name, such as ledger='spent.db': SQLite deletes files of this name beside another one."

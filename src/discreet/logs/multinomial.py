@@ -157,7 +157,7 @@ def _wanted(
         raise InvalidParameter(expected("a delta between 0 and 1", "delta", delta, "write delta=0.5, or leave it out."))
     aim = "size" if objective is None else objective
     if not isinstance(aim, str) or aim not in OBJECTIVES:
-        raise InvalidParameter(expected("an objective", "objective", objective, nearest(str(aim), OBJECTIVES)))
+        raise InvalidParameter(expected("an objective", "objective", objective, nearest(aim, OBJECTIVES)))
     if stated is not None and objective is not None:
         cure = "state the counts, or have a program choose them."
         raise InvalidParameter(expected("no objective beside output_counts", "objective", objective, cure))

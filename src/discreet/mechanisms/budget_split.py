@@ -28,6 +28,7 @@ from fractions import Fraction
 
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import above_zero
+from discreet.exact.given_values import values
 
 PARTS = 1 << 62
 AIMS = ("variance", "deviation", "nothing")
@@ -44,12 +45,13 @@ def shares(
     >>> shares(Fraction(1), [Fraction(1), Fraction(1)], (), "variance")
     (Fraction(1, 2), Fraction(1, 2))
     """
+    values("weights", weights, "give one weight for each number, or none.")
     if not sensitivities or (weights and len(weights) != len(sensitivities)):
         cure = "give one sensitivity for each number, and one weight for each, or none."
         got = (len(sensitivities), len(weights))
         raise InvalidParameter(expected("as many weights as numbers", "numbers, weights", got, cure))
     if minimize not in AIMS:
-        raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest(str(minimize), AIMS)))
+        raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest(minimize, AIMS)))
     matters = [above_zero(f"weights[{i}]", one) for i, one in enumerate(weights)] or [Fraction(1)] * len(sensitivities)
     roots = [_root(w, sensitivity, minimize) for w, sensitivity in zip(matters, sensitivities, strict=True)]
     total = sum(roots)

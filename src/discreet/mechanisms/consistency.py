@@ -39,6 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level
+from discreet.exact.given_values import values as listed_values
 from discreet.mechanisms.largest_error import Reals
 
 Integers = NDArray[np.int64]
@@ -110,6 +111,8 @@ def consistent(
     >>> found.deviations[1].round(3).tolist()
     [1.225]
     """
+    for name, given in (("measured", measured), ("parents", parents), ("variances", variances)):
+        listed_values(name, given, "list what belongs to each level.")
     if not len(measured) == len(variances) == len(parents) + 1:
         cure = "give one array of measurements and of variances for each level, and parents for all but the last."
         given = (len(measured), len(parents), len(variances))
@@ -147,7 +150,7 @@ def _solved(
 def _array(name: str, given: ArrayLike, size: int) -> Reals:
     try:
         array = np.asarray(given, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.full(size, np.nan)
     if len(array) != size or not size or not np.isfinite(array).all():
         cure = f"give {size} finite numbers." if size else "give each level at least one number."

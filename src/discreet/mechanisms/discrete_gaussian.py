@@ -54,6 +54,10 @@ from discreet.noise.entropy import fresh_words
 from discreet.privacy.events import ConcentratedEvent, DiscreteGaussianEvent, Event
 
 PRECISION = 256
+FAR, LEAST_FLOAT = 1600, 5e-324
+"""delta is at most P(Z >= t) <= exp(-t**2 / (2 sigma2)), as for a Gaussian (Canonne, Kamath, Steinke 2020): where t**2
+is more than so many sigma2, that is below every float, and it is above 0.
+"""
 NARROW = 2.0**-45
 FINER = Fraction(2**12 + 1, 2**12)
 """By how much sigma2 grows at a time when it is searched."""
@@ -240,6 +244,8 @@ def exact_delta(sigma2: Fraction, shift: int, epsilon: Fraction) -> float:
     """
     middle, half = epsilon * sigma2 / shift, Fraction(shift, 2)
     near, far = math.floor(middle - half) + 1, math.floor(middle + half) + 1  # the first z beyond each threshold
+    if near > 0 and near**2 > FAR * sigma2:
+        return LEAST_FLOAT
     law = noise.DiscreteGaussianLaw.of_parameter(sigma2)
 
     def enclosed() -> arb | None:

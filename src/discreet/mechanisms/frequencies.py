@@ -45,6 +45,8 @@ Reals = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 FLOAT_PRECISION = 192
+MOST_CATEGORIES = 2**53
+"""So many are all told apart by floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,14 @@ class Categories:
         if isinstance(categories, int | np.integer) and not isinstance(categories, bool):
             if categories < 2:
                 raise InvalidParameter(expected("two categories or more", "categories", categories, cure))
+            if categories > MOST_CATEGORIES:
+                raise InvalidParameter(expected("at most 2**53 categories", "categories", categories, cure))
             return cls(int(categories))
         if isinstance(categories, str) or not isinstance(categories, Sequence | np.ndarray | range):
             raise InvalidParameter(expected("a list of categories", "categories", categories, cure))
         labels = tuple(value.item() if isinstance(value, np.generic) else value for value in categories)
+        if not all(isinstance(label, Hashable) for label in labels):
+            raise InvalidParameter(expected("categories that are values", "categories", labels, cure))
         ranks = {label: rank for rank, label in enumerate(labels)}
         if len(labels) < 2 or len(ranks) < len(labels):
             raise InvalidParameter(expected("two or more different categories", "categories", labels, cure))
@@ -155,7 +161,7 @@ class Channel:
             InvalidParameter: there are no people.
         """
         n = at_least_one("people", people)
-        estimated: Reals = (np.asarray(supports, dtype=np.float64) / n - self.q) / (self.p - self.q)
+        estimated: Reals = (_reals("tally", supports) / n - self.q) / (self.p - self.q)
         return estimated
 
     def variance(self, share: ArrayLike = 0.0, *, people: int) -> Reals:
@@ -164,9 +170,17 @@ class Channel:
         >>> Channel(0.75, 0.25).variance(people=100)
         array(0.0075)
         """
-        f, n = np.asarray(share, dtype=np.float64), at_least_one("people", people)
+        f, n = _reals("share", share), at_least_one("people", people)
         spread = f * self.p * (1 - self.p) + (1 - f) * self.q * (1 - self.q)
         return np.asarray(spread / (n * (self.p - self.q) ** 2))
+
+
+def _reals(name: str, given: ArrayLike) -> Reals:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidParameter(expected("numbers", name, type(given).__name__, "give an array or a list of numbers."))
 
 
 def to_simplex(shares: ArrayLike) -> Reals:

@@ -157,7 +157,7 @@ class KNorm(HasLoss):
         """
         kinds = [kind.value for kind in Neighbors]
         if neighbors not in kinds:
-            raise InvalidParameter(expected("neighbors", "neighbors", neighbors, nearest(str(neighbors), kinds)))
+            raise InvalidParameter(expected("neighbors", "neighbors", neighbors, nearest(neighbors, kinds)))
         points = _points("contributions", contributions)
         if neighbors == Neighbors.ADD_REMOVE.value:
             known = structured(points)
@@ -294,7 +294,9 @@ def _thinned(points: list[Point]) -> list[Point]:
 
 
 def _points(name: str, rows: Rows) -> list[Point]:
-    listed = [list(row) if np.ndim(row) else [row] for row in rows]
+    cure = "give one row of numbers for each."
+    given = rows if isinstance(rows, np.ndarray) else values(name, rows, cure)
+    listed = [list(row) if isinstance(row, list | tuple) or np.ndim(row) else [row] for row in given]
     if not listed or len({len(row) for row in listed}) != 1 or not listed[0]:
         cure = "give one row of numbers for each, all of one length."
         raise InvalidParameter(expected("rows of one length", name, sorted({len(row) for row in listed}), cure))

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.given_values import array_of
 
 Values: TypeAlias = ArrayLike
 
@@ -78,7 +79,7 @@ class Grid:
         >>> Grid.of(0.5, Fraction(1)).integers * 2.0**-20
         array([0.5])
         """
-        array = np.asarray(values)
+        array = array_of("values", values)
         shape = None if np.ndim(values) == 0 and not isinstance(values, np.ndarray) else array.shape
         flat = array.reshape(-1)
         if flat.dtype.kind == "f" and flat.dtype.itemsize <= 8 and np.isfinite(flat).all():

@@ -57,7 +57,7 @@ class NoisyMax(Selector):
     def __init__(
         self, *, sensitivity: object, epsilon: object, monotonic: bool = False, noise: str = "exponential"
     ) -> None:
-        if noise not in {law.value for law in ScoreNoise}:
+        if noise not in [law.value for law in ScoreNoise]:
             cure = 'write noise="exponential", noise="laplace" or noise="gumbel".'
             raise InvalidParameter(expected("a law of noise", "noise", noise, cure))
         object.__setattr__(self, "noise", noise)

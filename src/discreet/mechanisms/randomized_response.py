@@ -149,7 +149,11 @@ class RandomizedResponse(HasLoss):
         Raises:
             InvalidParameter: there are no reports.
         """
-        return self.estimate_tally(self.tally(reports), people=np.shape(reports)[0], simplex=simplex)
+        tally = self.tally(reports)
+        if not np.ndim(reports):
+            cure = "give what .release returned, a report for each person."
+            raise InvalidParameter(expected("an array of reports", "reports", "one", cure))
+        return self.estimate_tally(tally, people=np.shape(reports)[0], simplex=simplex)
 
     def estimate_tally(self, tally: ArrayLike, *, people: int, simplex: bool = False) -> Reals:
         """As `estimate`, from a tally of the reports of so many people.

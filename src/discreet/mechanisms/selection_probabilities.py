@@ -58,6 +58,7 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, fraction, positive
 from discreet.exact.bisection import float_down, least
+from discreet.exact.given_values import array_of
 from discreet.guesses.misfit_calls import worded
 from discreet.noise.certified_comparison import decided, real
 from discreet.noise.entropy import RandomWords, fresh_words
@@ -105,7 +106,7 @@ def exact_counts(counts: ArrayLike, beyond: int) -> NDArray[np.int64] | None:
     >>> exact_counts([3, 0], 10), exact_counts([], 10), exact_counts([10], 10)
     (array([3, 0]), array([], dtype=int64), None)
     """
-    exact = exact_scores(counts) if np.size(counts) else np.zeros(0, dtype=np.int64)
+    exact = exact_scores(counts) if array_of("counts", counts).size else np.zeros(0, dtype=np.int64)
     if exact.dtype.kind not in "iu" or (exact.size and not 0 <= int(exact.min()) <= int(exact.max()) < beyond):
         return None
     return exact.astype(np.int64)

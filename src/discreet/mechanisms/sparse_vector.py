@@ -46,6 +46,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, fraction, positive
+from discreet.exact.given_values import array_of
 from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.selection_probabilities import exact_scores
 from discreet.noise.entropy import RandomWords, fresh_words
@@ -152,7 +153,7 @@ class SparseVector(HasLoss):
             InvalidParameter: an answer is not a finite number, or this is a copy of the run in a forked process.
             BudgetExceeded: the run has ended.
         """
-        single = np.ndim(answers) == 0
+        single = array_of("answers", answers).ndim == 0
         exact = exact_scores([answers] if single else answers)
         self._check_process()  # before the lock, which another thread may have held when this process was forked
         with self._guard:

@@ -86,7 +86,7 @@ class Staircase(HasLoss):
     @worded("dp.Staircase(sensitivity={}, epsilon={})")
     def __init__(self, *, sensitivity: object, epsilon: object, minimize: str = "error") -> None:
         if minimize not in SHAPES:
-            raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest(str(minimize), SHAPES)))
+            raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest(minimize, SHAPES)))
         object.__setattr__(self, "sensitivity", positive("sensitivity", sensitivity))
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "minimize", minimize)

@@ -50,6 +50,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive, proper_delta
+from discreet.exact.given_values import array_of
 from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.selection_probabilities import exact_counts, exact_scores
 from discreet.noise.certified_comparison import decided, real, whole_part
@@ -59,6 +60,7 @@ from discreet.privacy.events import ApproximateEvent, Event
 
 PRECISION = 128
 SLACK = 1e-12
+LARGEST = 2**62
 """What doubles may be off by in an interval, and more."""
 UNLISTED = "keys that were not listed need a delta, as delta=1e-8; list the keys to do without."
 
@@ -136,8 +138,11 @@ class Threshold(HasLoss):
         >>> [end.tolist() for end in Threshold(epsilon=1, delta=1e-5).interval([13, 16, 17, 30])]
         [[1, 1, 14, 27], [16, 19, 20, 33]]
         """
-        given = np.asarray(noisy)  # of which int64 would write out all digits of Decimal("1e99999999")
+        given = array_of("noisy", noisy)  # of which int64 would write out all digits of Decimal("1e99999999")
         exact = exact_scores(given.reshape(-1)).reshape(given.shape) if given.dtype == object else given
+        if exact.dtype.kind not in "iuf" or (exact.size and not np.abs(exact).max() < LARGEST):
+            cure = "give what .release returned."
+            raise InvalidParameter(expected("noisy counts", "noisy", f"<{exact.dtype}>", cure))
         wanted, shown = confidence_level(confidence), exact.astype(np.int64)
         half = DiscreteLaplace.of_scale(self.scale).quantile(wanted)
         missed, scale = float(1 - wanted) / 2, float(self.scale)

@@ -328,7 +328,7 @@ def weights_of_tables(names: Iterable[Name], weights: object) -> dict[Name, Frac
     for name, weight in (weights or {}).items():
         own = table_named(name, found)
         if own is None:
-            cure = nearest(str(name), [str(one) for one in found])
+            cure = nearest(name, [str(one) for one in found])
             raise InvalidParameter(expected("weights of tables of the batch", "weights", name, cure))
         found[own] = above_zero(f"weights[{name!r}]", weight)
     return found

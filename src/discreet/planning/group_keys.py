@@ -235,7 +235,7 @@ def typed(kinds: Mapping[str, Kind], rows: Sequence[tuple[Key, ...]]) -> Keys:
 def _own(kinds: Mapping[str, Kind], keys: Mapping[Any, Any]) -> dict[str, tuple[Key, ...]]:
     for name in keys:
         if name not in kinds:
-            raise InvalidQuery(expected("keys of the columns grouped by", "keys", name, nearest(str(name), kinds)))
+            raise InvalidQuery(expected("keys of the columns grouped by", "keys", name, nearest(name, kinds)))
     return {name: listed(name, values) for name, values in keys.items()}
 
 

@@ -69,7 +69,8 @@ TURNS = 30
 
 def level(confidence: object) -> float:
     """A confidence strictly between 0 and 1."""
-    value = float(fraction("confidence", confidence))
+    stated = fraction("confidence", confidence)
+    value = float(stated) if 0 < stated < 1 else 0.0
     if not 0 < value < 1:
         cure = "write confidence=0.95."
         raise InvalidParameter(expected("a confidence between 0 and 1", "confidence", confidence, cure))
@@ -228,7 +229,7 @@ def stated_weights(query: Query, weights: object) -> dict[str, float]:
     stated = dict.fromkeys(names, Fraction(1))
     for name, weight in (weights or {}).items():
         if name not in stated:
-            cure = nearest(str(name), names)
+            cure = nearest(name, names)
             raise InvalidParameter(expected("weights of columns of the answer", "weights", name, cure))
         stated[name] = above_zero(f"weights[{name!r}]", weight)
     largest = max(stated.values())

@@ -104,7 +104,7 @@ def _priced(
         cuts, places = of_quantiles(shares, like, epsilon * part)
     else:
         cuts, places = of_end(like, epsilon * part, query.cells, top=top, row=steps), (0,)
-    if max((abs(Fraction(cut.mass)) for stage in cuts.stages for cut in stage.cuts), default=0) > MOST_MASS:
+    if not all(-MOST_MASS <= cut.mass <= MOST_MASS for stage in cuts.stages for cut in stage.cuts):
         raise _too_little(epsilon)
     return PricedRanks(block=block, lattice=lattice, steps=steps, cuts=cuts, places=places, share=part)
 

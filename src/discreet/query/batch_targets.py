@@ -72,14 +72,14 @@ def batch_targets(
     for stated, target in within.items():
         name = table_named(stated, tables)
         if name is None:
-            known = nearest(str(stated), [label(one) for one in tables])
+            known = nearest(stated, [label(one) for one in tables])
             raise InvalidParameter(expected("tables of the batch", "within", stated, known))
         columns = {a.name: a for a in tables[name].query.aggregates}
         own = target if isinstance(target, Mapping) else dict.fromkeys(columns, target)
         if not own:
             raise InvalidParameter(expected("a wanted error for some columns", f"within[{stated!r}]", own, cure))
         if unknown := [column for column in own if column not in columns]:
-            known = nearest(str(unknown[0]), list(columns))
+            known = nearest(unknown[0], list(columns))
             raise InvalidParameter(expected("columns of the table", "within", unknown[0], known))
         found[name] = {column: _target(stated, columns[column], one, of) for column, one in own.items()}
     return BatchTargets(errors=found, rows=rows)

@@ -49,5 +49,5 @@ def targets_of(query: Query, within: object) -> dict[str, Fraction]:
     names = [a.name for a in query.aggregates]
     for name in within:
         if name not in names:
-            raise InvalidParameter(expected("columns of the answer", "within", name, nearest(str(name), names)))
+            raise InvalidParameter(expected("columns of the answer", "within", name, nearest(name, names)))
     return {name: positive(f"within[{name!r}]", target) for name, target in within.items()}

@@ -69,9 +69,7 @@ def _stated(names: Sequence[str], sets: object) -> Sets:
         if not isinstance(own, list | tuple) or len(set(own)) < len(own):
             raise InvalidQuery(expected("lists of distinct names", "sets", one, cure))
         if unknown := [name for name in own if name not in names]:
-            raise InvalidQuery(
-                expected("names that are grouped by", "sets", unknown[0], nearest(str(unknown[0]), names))
-            )
+            raise InvalidQuery(expected("names that are grouped by", "sets", unknown[0], nearest(unknown[0], names)))
         found.append(tuple(name for name in names if name in own))
     if twice := [one for one, times in Counter(found).items() if times > 1]:
         raise InvalidQuery(

@@ -201,6 +201,6 @@ class Joins(Chain):
 
 def _listed(on: Any) -> tuple[str, ...]:
     names = (on,) if isinstance(on, str) else tuple(on) if isinstance(on, list | tuple) else ()
-    if on is not None and (not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names)):
+    if on is not None and (not names or not all(isinstance(n, str) for n in names) or len(set(names)) < len(names)):
         raise InvalidQuery(expected("names of columns to join on", "on", on, "write .join(other, 'zip')."))
     return names

@@ -10,7 +10,7 @@ from discreet.answers.grouped_ranges_release import GroupedRangesRelease, ranges
 from discreet.answers.ranges_release import RangesRelease
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import positive
-from discreet.exact.given_values import flag
+from discreet.exact.given_values import flag, values
 from discreet.language.checked_expressions import Kind, Value
 from discreet.language.public_bins import equal_edges
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, BatchTable
@@ -55,7 +55,10 @@ class NamedColumns(Protocol):
 def bins_of(table: NamedColumns, column: Any, bins: Any) -> tuple[str, Any]:
     """The column of a histogram by name, and the edges of its bins, which are checked where it is cut."""
     name = table._name(column)
-    return name, equal_edges(table._columns[name], name, bins) if isinstance(bins, int) else bins
+    if isinstance(bins, int):
+        return name, tuple(equal_edges(table._columns[name], name, bins))
+    cure = "write them in order, [0, 18, 65, 110], or their number, bins=10."
+    return name, bins if isinstance(bins, str) else tuple(values("bins", bins, cure))
 
 
 def with_bins(keys: Keys, name: str, bins: Sequence[Key]) -> Keys:

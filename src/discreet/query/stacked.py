@@ -83,9 +83,7 @@ class StackedQuestion(Question):
             cure = "write within={'column': 25}: off by at most 25."
             raise InvalidParameter(expected("a wanted error for some columns", "within", within, cure))
         if unknown := [name for name in within if name not in names]:
-            raise InvalidParameter(
-                expected("columns of the answer", "within", unknown[0], nearest(str(unknown[0]), names))
-            )
+            raise InvalidParameter(expected("columns of the answer", "within", unknown[0], nearest(unknown[0], names)))
         return {name: dict(within) for name in self._batch.names}
 
     def plan(self, **stated: Any) -> Plan:

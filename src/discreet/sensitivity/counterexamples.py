@@ -125,7 +125,7 @@ def check_sensitivity(
     f([]) = 0, 400 apart
     """
     relation, kind, claim = neighbors_of(neighbors), norm_of(norm), _claim(claimed)
-    rows = list(domain)
+    rows = values("domain", domain, "list some rows that may occur.")
     if not rows:
         raise InvalidParameter(expected("rows to try", "domain", rows, "list some rows that may occur."))
     tracker = _Tracker(f, kind, claim)

@@ -184,7 +184,7 @@ def check_asked(question: Question, rows: PrivateTable) -> None:
 def named_column(table: PrivateTable, name: str, written: object) -> str:
     """A column of the table."""
     if not isinstance(written, str) or written not in table.columns:
-        raise InvalidQuery(expected("a column of the table", name, written, nearest(str(written), table.columns)))
+        raise InvalidQuery(expected("a column of the table", name, written, nearest(written, table.columns)))
     return written
 
 

@@ -12,7 +12,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest, shown
 from discreet.language.checked_expressions import Kind
 from discreet.series.step_windows import MOST_OPEN
 from discreet.workloads.ordered import MOST_CELLS
@@ -143,7 +143,7 @@ class StepCalendar:
         moment: Any = _moment(self.kind, name, through)
         step = self.number(moment)
         if not 0 <= step < self.steps:
-            what = f"a moment of one of the {self.steps:,} steps from {self.start} on"
+            what = f"a moment of one of the {self.steps:,} steps from {shown(self.start)} on"
             cure = "a series ends where it was opened to end; open another one under another name for what comes then."
             raise InvalidParameter(expected(what, name, through, cure))
         if self.last(step) != moment:

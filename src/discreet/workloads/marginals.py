@@ -119,7 +119,7 @@ class Marginals:
     def _known(self, one: Sequence[str]) -> Set:
         if isinstance(one, str) or not all(name in self.sizes for name in one):
             wrong = one if isinstance(one, str) else next(name for name in one if name not in self.sizes)
-            raise InvalidParameter(expected("tuples of attributes", "sets", wrong, nearest(str(wrong), self.sizes)))
+            raise InvalidParameter(expected("tuples of attributes", "sets", wrong, nearest(wrong, self.sizes)))
         if len(set(one)) < len(one):
             raise InvalidParameter(expected("an attribute once in a set", "sets", tuple(one), "name each once."))
         return tuple(name for name in self.sizes if name in set(one))

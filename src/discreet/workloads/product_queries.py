@@ -210,7 +210,7 @@ class NoisyProducts(Mapping[Set, Reals]):
 def _queries(name: str, kind: object, sizes: Mapping[str, int]) -> OrderedQueries:
     """What is asked along an attribute."""
     if name not in sizes:
-        raise InvalidParameter(expected("attributes of the tables", "along", name, nearest(str(name), sizes)))
+        raise InvalidParameter(expected("attributes of the tables", "along", name, nearest(name, sizes)))
     if sizes[name] > MOST_VALUES:
         cure = "make its values wider."
         raise InvalidParameter(expected(f"at most {MOST_VALUES:,} values along {name}", "sizes", sizes[name], cure))
