@@ -19,6 +19,7 @@ from discreet.ledger.budget import Budget
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords
 from discreet.privacy.definitions import Guarantee
+from discreet.series import publish_steps
 from discreet.series.series_record import Point, key_of, points_of
 from ledger_fixtures import folder
 from series_fixtures import asked, day, protected, until
@@ -227,6 +228,27 @@ def test_a_frozen_budget_publishes_nothing_new() -> None:
     assert values(question.release(through="2026-01-04")) == values(first)
     with pytest.raises(BudgetExceeded, match=r"that is open, got budget"):
         question.release(through="2026-01-05")
+    table.budget.unfreeze(by="carol", why="it was none")
+    assert len(question.release(through="2026-01-05")) > len(first)
+
+
+def test_a_freeze_during_a_look_stops_its_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was drawn is thrown away unseen, and drawn anew once the budget is open again."""
+    table = protected()
+    question = asked(table)
+    first = question.release(through="2026-01-04", rho=1)
+    drawn = publish_steps._drawn
+
+    def slow(*given: Any) -> bytes:
+        found = drawn(*given)
+        table.budget.freeze(by="carol", why="a report of an attack")
+        return found
+
+    monkeypatch.setattr(publish_steps, "_drawn", slow)
+    with pytest.raises(BudgetExceeded, match=r"that is open, got budget"):
+        question.release(through="2026-01-05")
+    assert values(question.release(through="2026-01-04")) == values(first)
+    monkeypatch.setattr(publish_steps, "_drawn", drawn)
     table.budget.unfreeze(by="carol", why="it was none")
     assert len(question.release(through="2026-01-05")) > len(first)
 

@@ -3,7 +3,8 @@
 Claim
     What `publish` returns is on record in the ledger: an opening whose charge was recorded with it before a row was
     read, and points that were drawn once each. Whatever is refused is refused before anything is charged or read, by
-    what is declared, asked and on record alone.
+    what is declared, asked and on record alone; but for a budget that is frozen or closed while the rows are looked at:
+    what was drawn of them is thrown away unseen.
 Requires
     As `series_plan` and `series_record`.
 Relies on
@@ -14,7 +15,8 @@ Proof
     while steps are missing, and the charge on record is that of the plan, `_drawn` looks at the rows, measures the
     missing steps with noise of their own, and returns bytes; `Budget.published` keeps them if nobody was faster, and
     what is shown is read from the ledger afterwards. The exact totals and a draw that came second live in frames below
-    `shielded` alone.
+    `shielded` alone. What is thrown away is independent of what a later look draws, and whether it is depends on the
+    curator, who has not seen it either.
 Rounding
     None here.
 Source
@@ -29,6 +31,8 @@ Mutant
     opened-for-less: an opening is believed, whatever its charge was; killed by
     test_a_series_that_was_not_paid_for_is_not_drawn.
     noise-of-the-first-block: all blocks get the noise of the first; killed by test_each_block_has_its_own_noise.
+    frozen-before-the-look-alone: a freeze during a look does not stop its point; killed by
+    test_a_freeze_during_a_look_stops_its_point.
     version-looked-at-once: the version of the rows is compared before the first step alone; killed by
     test_older_rows_are_not_drawn_from_once_another_process_was_quicker.
 """
@@ -106,6 +110,7 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
         statement = source.desk.engine.statement(step_plan)
         look = partial(_drawn, source, plan, (step_plan, statement), first)
         drawn = shielded(partial(shielded, look))
+        _check_open(budget, payer)
         budget.published(key, len(points) + 1, drawn)
         points = points_of(budget.points(key))
         check_version(points, source.declaration.version)  # another process may have drawn from newer rows meanwhile
