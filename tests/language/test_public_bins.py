@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from ibis import _
 
@@ -56,6 +57,8 @@ def test_labels_are_keys_until_the_column_is_rewritten(by_row: Callable[..., Pri
         ([0, float("nan")], None, "all numbers"),
         ([0, "a"], None, "all numbers"),
         ([True, 2], None, "all numbers"),
+        ([0, 10**400], None, "all numbers"),
+        ([0, np.arange(2)], None, "all numbers"),
         ([0, 1, 2], ["a"], "2 distinct labels"),
         ([0, 1, 2], ["a", "a"], "2 distinct labels"),
         ([0, 1, 2], [1, 2], "2 distinct labels"),

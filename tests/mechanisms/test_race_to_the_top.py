@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter
+from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.mechanisms.race_to_the_top import RaceToTheTop, Winner
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.privacy.events import PureEvent
@@ -153,6 +154,7 @@ def test_what_is_recorded() -> None:
         ({"limits": [2, 1]}, "ascending limits"),
         ({"limits": [1, 1]}, "ascending limits"),
         ({"limits": [0]}, "1 or more"),
+        ({"limits": 3}, "a list or an array of values"),
         ({"epsilon": 0}, "above 0"),
         ({"units": 0}, "1 or more"),
     ],
@@ -162,6 +164,14 @@ def test_refusals(stated: dict[str, Any], match: str) -> None:
     asked: dict[str, Any] = {"limits": [1, 2], "epsilon": 1} | stated
     with pytest.raises(InvalidParameter, match=match):
         RaceToTheTop(**asked)
+
+
+@pytest.mark.parametrize("place", [None, 7, -1, "0", 2])
+def test_places_are_those_of_limits(place: Any) -> None:
+    for rule in (RaceToTheTop(limits=[1, 2], epsilon=1), CountsUnderLimits(limits=[1, 2], epsilon=1)):
+        for asked in (rule.margin, rule.short, rule.counting):
+            with pytest.raises(InvalidParameter):
+                asked(place)
 
 
 @pytest.mark.parametrize("given", [[1], [1, 2, 3], [0.5, 1.0]], ids=str)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -73,7 +74,19 @@ def test_many_bins_are_planned_for_ranges_at_a_pure_epsilon() -> None:
 
 def test_ends_are_edges() -> None:
     answer = ranges().release(epsilon=1)
-    for low, high, text in ((3, 50, "an edge of the bins"), (50, 50, "low below high"), ("a", 5, "an edge")):
+    odd: list[Any] = [
+        3,
+        "a",
+        10**400,
+        None,
+        ibis.row_number(),
+        ibis.literal(None),
+        ibis._.age,
+        np.arange(2),
+        [1],
+        float("nan"),
+    ]
+    for low, high, text in ((50, 50, "low below high"), *((one, 50, "an edge of the bins") for one in odd)):
         with pytest.raises(InvalidParameter, match=text):
             answer.between(low, high)
     for share in (0, 1, 2, "half"):

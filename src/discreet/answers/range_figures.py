@@ -31,6 +31,8 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +62,7 @@ def checked_range(edges: Sequence[Any], low: Any, high: Any) -> Reals:
     """1 for the bins from one edge to below another, 0 for all others; refuses ends that are no edges."""
     places = []
     for name, end in (("low", low), ("high", high)):
-        if isinstance(end, list | dict | set) or np.ndim(end) or end not in edges:
+        if not isinstance(end, Number | str | date | np.generic) or end not in edges:
             at = bisect.bisect_left(edges, end) if type(end) is type(edges[0]) else 0
             near = [str(one) for one in edges[max(0, at - 1) : at + 1]]
             cure = f"bins are not cut: write {' or '.join(near)}."

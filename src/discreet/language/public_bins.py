@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import ibis
 import ibis.expr.types as ir
+import numpy as np
 
 from discreet.errors import InvalidQuery, expected
 from discreet.exact.given_values import in_memory
@@ -65,7 +67,7 @@ def _edges(edges: Any) -> list[Any]:
     ends = list(edges) if in_memory(edges) else []
     if not 2 <= len(ends) <= MOST_BINS + 1:
         raise InvalidQuery(expected(f"2 to {MOST_BINS + 1:,} edges", "edges", edges, cure))
-    ends = [end.item() if hasattr(end, "item") else end for end in ends]
+    ends = [end.item() if isinstance(end, np.generic) else end for end in ends]
     kinds = {_kind(end) for end in ends}
     if len(kinds) != 1 or None in kinds:
         raise InvalidQuery(expected("edges that are all numbers, or all dates", "edges", edges, cure))
@@ -75,8 +77,10 @@ def _edges(edges: Any) -> list[Any]:
 
 
 def _kind(end: Any) -> str | None:
-    if isinstance(end, int | float) and not isinstance(end, bool):
+    if isinstance(end, float):
         return None if math.isnan(end) else "number"
+    if isinstance(end, int) and not isinstance(end, bool):
+        return "number" if abs(end) <= sys.float_info.max else None
     return type(end).__name__ if isinstance(end, date | str) else None
 
 

@@ -56,7 +56,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, confidence_level, positive
+from discreet.exact.amounts import at_least_one, confidence_level, count, positive
+from discreet.exact.given_values import values
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection_probabilities import exact_scores
@@ -69,11 +70,19 @@ HALF = Fraction(1, 2)
 
 def ascending(limits: Sequence[int], example: str) -> tuple[int, ...]:
     """Limits, checked; with some others, for whoever has to write them anew."""
-    stated = tuple(at_least_one("limits", limit) for limit in limits)
+    cure = f"list them from the smallest on, as limits={example}."
+    stated = tuple(at_least_one("limits", limit) for limit in values("limits", limits, cure))
     if not stated or list(stated) != sorted(set(stated)):
-        cure = f"list them from the smallest on, as limits={example}."
         raise InvalidParameter(expected("ascending limits", "limits", list(stated), cure))
     return stated
+
+
+def at_place(limits: tuple[int, ...], place: object) -> int:
+    """The limit at a place, from 0 on."""
+    at = count("place", place)
+    if at >= len(limits):
+        raise InvalidParameter(expected(f"a place from 0 to {len(limits) - 1}", "place", place, "count limits from 0."))
+    return limits[at]
 
 
 def one_for_each(limits: tuple[int, ...], given: ArrayLike, name: str) -> NDArray[Any]:
@@ -129,7 +138,7 @@ class CountsUnderLimits:
     def counting(self, place: int) -> Laplace:
         """The noise of the count under the limit at this place."""
         left = self.epsilon * (HALF if self.choice else 1)
-        return Laplace(sensitivity=self.units * self.limits[place], epsilon=left)
+        return Laplace(sensitivity=self.units * at_place(self.limits, place), epsilon=left)
 
     @property
     def penalty(self) -> Fraction:
@@ -185,7 +194,7 @@ class CountsUnderLimits:
         """
         level = confidence_level(confidence)
         half = (1 + level) * HALF
-        error, own = self._choice_error(half), self.limits[place]
+        error, own = self._choice_error(half), at_place(self.limits, place)
         most = 0
         for i, limit in enumerate(self.limits):
             apart, further = math.ceil(error * self._apart(limit, own)), math.ceil(self.penalty * abs(own - limit))

@@ -46,7 +46,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.exact.amounts import at_least_one, confidence_level, positive
-from discreet.mechanisms.counts_under_limits import ascending, one_for_each
+from discreet.mechanisms.counts_under_limits import ascending, at_place, one_for_each
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.laplace import DiscreteLaplace
@@ -90,7 +90,7 @@ class RaceToTheTop:
 
     def counting(self, place: int) -> Laplace:
         """The noise of the total under the limit at this place."""
-        return Laplace(sensitivity=self.units * self.limits[place], epsilon=self.epsilon / len(self.limits))
+        return Laplace(sensitivity=self.units * at_place(self.limits, place), epsilon=self.epsilon / len(self.limits))
 
     def release(self, totals: ArrayLike, *, words: RandomWords | None = None) -> tuple[int, ...]:
         """All totals with noise: as private as the best of them, and good for a bound at any confidence.
