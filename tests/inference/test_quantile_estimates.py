@@ -242,3 +242,19 @@ def test_an_interval_of_moments_reaches_to_the_end_of_a_second() -> None:
     people = dp.protect(data, unit=dp.ROW, bounds=short, budget=dp.Budget(epsilon=100))
     [row] = people.agg(m=_.at.median(), n=_.at.min(), x=_.at.max()).release(epsilon=3).to_pyarrow().to_pylist()
     assert [row[f"{name}_high"] for name in "mnx"] == [short["at"][1]] * 3
+
+
+@pytest.mark.parametrize("low", [2**62, -(2**62), 2**53 + 1, -(2**63)])
+@pytest.mark.parametrize("width", [2**33, 2**40, 2**62])
+def test_ranks_of_large_integers_are_held(low: int, width: int) -> None:
+    """As doubles they were off by more than the steps of their range: by 256 at 2**62, where a step has 2 of 2**33."""
+    high = min(low + width, 2**63 - 1)
+    truth = low + (high - low) // 2 + 203
+    data = pa.table({"x": pa.array([truth] * 1000, pa.int64())})
+    people = dp.protect(data, unit=dp.ROW, bounds={"x": (low, high)}, budget=dp.Budget(epsilon=10**6))
+    asked = people.agg(m=_.x.median(), first=_.x.min(), last=_.x.max(), a=_.x.mean())
+    missed = 0
+    for _i in range(5):
+        [row] = asked.release(epsilon=1000, fresh=True).to_pyarrow().to_pylist()
+        missed += sum(not row[f"{name}_low"] <= truth <= row[f"{name}_high"] for name in ("m", "first", "last"))
+    assert missed <= 3

@@ -47,6 +47,7 @@ from discreet.language.checked_expressions import Kind, Value
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.laplace_sum import MOST_TERMS, quantile
+from discreet.planning.column_lattice import Lattice
 from discreet.planning.plan import Column, Plan
 from discreet.planning.quantile_measurements import PricedRanks
 from discreet.selection.rank_exponential import PARTS, UNIT
@@ -82,8 +83,8 @@ def rank_estimates(plan: Plan, column: Column, released: NDArray[Any], confidenc
         )
     low, high = np.minimum(low.astype(np.int64), place), np.maximum(high.astype(np.int64), place)
     values = (_number(priced, at, side) for at, side in ((place, 0), (low, -1), (high, 1)))
-    kind, ends = column.aggregate.released_kind, bounds_of(priced.block.value)
-    found, lower, upper = (RELEASED_AS[kind](numbers, ends) for numbers in values)
+    kind = column.aggregate.released_kind
+    found, lower, upper = (RELEASED_AS[kind](numbers) for numbers in values)
     return (found, lower, upper) if kind is not Kind.TIMESTAMP else _in_whole_seconds(priced, found, lower, upper)
 
 
@@ -167,11 +168,24 @@ def _number(priced: PricedRanks, cell: NDArray[np.int64], side: int) -> NDArray[
         whole: NDArray[np.int64] = int(lattice.origin) + cell
         return whole
     ends = bounds_of(priced.block.value)
+    if priced.block.value.kind is Kind.INTEGER:
+        return _whole_number(lattice, cell, side, ends)
     found = float(lattice.origin) + (cell + side / 2) * float(lattice.step)
     # The last point of the lattice may lie below the upper bound: all that is above it is in its cell.
     found = np.where((cell == lattice.high) & (side > 0), float(ends.high), found)
     real: Reals = np.clip(found, float(ends.low), float(ends.high))
     return real
+
+
+def _whole_number(lattice: Lattice, cell: NDArray[np.int64], side: int, ends: Interval) -> NDArray[np.int64]:
+    """The same of whole numbers, exactly: steps are whole, too, and doubles may not hold where they lie."""
+    halves = (2 * cell + side) if ends.width < 2**60 else (2 * cell + side).astype(object)
+    twice = halves * int(lattice.step)
+    offset = -(-twice // 2) if side < 0 else twice // 2
+    offset = np.where((cell == lattice.high) & (side > 0), int(ends.high - lattice.origin), offset)
+    first, last = int(ends.low - lattice.origin), int(ends.high - lattice.origin)
+    inside = np.clip(offset, first, last) + int(lattice.origin)
+    return inside.astype(np.int64)
 
 
 def bounds_of(value: Value) -> Interval:
@@ -188,18 +202,10 @@ def _in_whole_seconds(priced: PricedRanks, found: NDArray[Any], low: NDArray[Any
     return np.minimum(found, last), np.minimum(low, last), np.minimum(high + np.timedelta64(999_999, "us"), last)
 
 
-def _whole(numbers: NDArray[Any], ends: Interval) -> NDArray[np.int64]:
-    """Whole numbers, where doubles may not hold the bounds: that of the largest is 2**63, which wraps around."""
-    if numbers.dtype == np.int64:
-        return numbers
-    last = numbers >= float(ends.high)
-    return np.where(last, int(ends.high), np.rint(np.where(last, 0.0, numbers)).astype(np.int64))
-
-
-RELEASED_AS: dict[Kind, Callable[[NDArray[Any], Interval], NDArray[Any]]] = {
-    Kind.REAL: lambda numbers, _: numbers,
-    Kind.INTEGER: _whole,
-    Kind.DATE: lambda days, _: days.astype(np.int64).astype("datetime64[D]"),
-    Kind.TIMESTAMP: lambda seconds, _: np.rint(seconds * 1e6).astype(np.int64).astype("datetime64[us]"),
+RELEASED_AS: dict[Kind, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    Kind.REAL: lambda numbers: numbers,
+    Kind.INTEGER: lambda numbers: numbers if numbers.dtype == np.int64 else np.rint(numbers).astype(np.int64),
+    Kind.DATE: lambda days: days.astype(np.int64).astype("datetime64[D]"),
+    Kind.TIMESTAMP: lambda seconds: np.rint(seconds * 1e6).astype(np.int64).astype("datetime64[us]"),
 }
 """What the numbers of a lattice stand for."""

@@ -12,13 +12,16 @@ Proof
     (x - origin) 2^e lies in [0, high] up to half a step, and the integer clip removes what rounding may add at the
     ends. Rounding to the nearest integer is off by at most 1/2. `steps` = max(|low|, |high|) * fine by definition.
 Rounding
-    The difference and the sum in doubles add less than 2^-11 of a step, at 40 bits, where x itself is a double; an
-    integer beyond 2^53 is first rounded to one. The lattice is chosen from public numbers alone (the bounds, the
+    The difference and the sum in doubles add less than 2^-11 of a step, at 40 bits, where x itself is a double. Of
+    integers, whose origin is one, the difference is exact; where it may not fit in 64 bits, they are first rounded to
+    doubles, by 2^-11 of a step or less. The lattice is chosen from public numbers alone (the bounds, the
     limits, epsilon), never from rows or their number.
 Source
     Mironov, "On significance of the least significant bits for differential privacy" (2012); Casacuberta et al.,
     "Widespread underestimation of sensitivity in differentially private libraries" (2022), section 6.
 Mutant
+    integers-as-doubles: an integer is rounded to a double before the origin is taken; killed by
+    test_ranks_of_large_integers_are_held.
     truncated-lattice: the top of the interval lies a step too low; killed by test_lattice_rounds_to_nearest.
 """
 
@@ -94,7 +97,10 @@ def lattice_step(value: Value, lattice: Lattice) -> ir.Value:
     is_real = value.kind is Kind.REAL
     if lattice.exact and not is_real:
         return value.expr if not lattice.origin else value.expr - integer(int(lattice.origin))
-    x: Any = value.expr if is_real else cast(value.expr, Kind.REAL)
+    x: Any = value.expr
+    if not is_real and lattice.origin and value.interval is not None and value.interval.width < 2**62:
+        return nearest(cast(x - integer(int(lattice.origin)), Kind.REAL) * double(2.0**lattice.exponent))
+    x = x if is_real else cast(x, Kind.REAL)
     if lattice.origin:
         x = x - double(float(lattice.origin))
     return nearest(x * double(2.0**lattice.exponent))
