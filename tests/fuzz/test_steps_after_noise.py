@@ -1,10 +1,13 @@
-"""No value that an answer can have makes a step after the noise fail: noise is added after the charge."""
+"""No value that an answer can have makes a step after the noise fail, or what writes the answer: noise is added after
+the charge.
+"""
 
 from __future__ import annotations
 
 import datetime
+import json
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ibis
@@ -17,30 +20,43 @@ from ibis import _
 
 import discreet as dp
 from discreet.answers.run_post_processing import CELL, _connection, _run, rehearse
+from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidQuery
 from discreet.inference.post_processing import Processing
+from discreet.pgwire.statement_results import encoded, result_of
+from discreet.server.answer_formats import WRITERS
+from discreet.service.asked_tables import answer_columns
 from discreet.testing import people
 
 ENDS = [float("inf"), float("-inf"), float("nan"), 1.7976931348623157e308, -1.7e308, 5e-324, -0.0, 0.0, 0.5, None]
 WHOLE = [2**62, -(2**62), 2**63 - 1, 0, 1, -1, 7, None]
 TEXTS = ["a", "7", "", "1e400", "2020-02-30", "ä\x00", None]
 DAYS = [datetime.date(1, 1, 1), datetime.date(9999, 12, 31), datetime.date(2000, 2, 29), None]
-SIZES = {"n": "int64", "x": "float64", "k": "string", "d": "date"}
+MOMENTS = [datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59, 999999), None]  # noqa: DTZ001 (UTC)
+FIRST, LAST, FIRST_MOMENT, LAST_MOMENT = DAYS[0], DAYS[1], MOMENTS[0], MOMENTS[1]
+LAST_SECOND = datetime.datetime(9999, 12, 31, 23, 59, 59)  # noqa: DTZ001 (UTC)
+SIZES = {"n": "int64", "x": "float64", "k": "string", "d": "date", "t": "timestamp(6)"}
 
 LEAVES: list[Callable[[ir.Table], Any]] = [
     *(operator.itemgetter(name) for name in SIZES),
-    *(lambda _, c=constant: ibis.literal(c) for constant in (0, -1, 2, 10**18, 1e300, -0.5, "x", "12")),
+    *(lambda _, c=constant: ibis.literal(c) for constant in (0, -1, 2, 10**18, 1e300, -0.5, "x", "12", "infinity")),
 ]
 METHODS = [
     "abs", "ceil", "floor", "sqrt", "exp", "ln", "log2", "log10", "sign", "round", "acos", "tan", "length", "upper",
     "strip", "reverse", "isnull", "notnull", "year", "month", "sum", "mean", "min", "max", "nunique", "cumsum",
-    "rank", "lag", "std",
+    "rank", "lag", "std", "date", "time", "epoch_seconds", "as_timestamp", "collect",
 ]  # fmt: skip
-TYPES = ("int8", "int64", "float64", "string", "date", "boolean", "decimal(9, 2)")
+TYPES = (
+    *("int8", "int64", "uint64", "float32", "float64", "decimal(9, 2)", "string", "boolean", "binary", "json", "uuid"),
+    *("date", "time", "timestamp", "timestamp(0)", "timestamp(3)", "timestamp(9)", "timestamp('UTC')"),
+)
 ONE: list[Callable[[Any], Any]] = [
     *(operator.methodcaller(name) for name in METHODS),
     *(operator.methodcaller("cast", to) for to in TYPES),
     operator.neg, operator.inv, operator.methodcaller("fill_null", 3), operator.methodcaller("nullif", 0),
+    *(operator.methodcaller("as_timestamp", unit) for unit in ("s", "ms")), operator.methodcaller("truncate", "M"),
+    *(lambda a, years=years: a + ibis.interval(years=years) for years in (9000, -9000, 10**5, 10**9)),
+    lambda a: a - ibis.interval(days=10**6), lambda a: a + ibis.interval(seconds=10**12),
 ]  # fmt: skip
 TWO: list[Callable[[Any, Any], Any]] = [
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
@@ -51,6 +67,8 @@ TWO: list[Callable[[Any, Any], Any]] = [
     lambda a, b: a.max().over(ibis.range_window(preceding=0.5, following=0, order_by=b)),
     lambda a, b: a.nth(1).over(ibis.window(group_by=b, order_by=a)), lambda a, b: ibis.ntile(3).over(order_by=a - b),
     lambda a, b: a.round(b), lambda a, b: a.substr(b), lambda a, b: a.repeat(b), lambda a, b: a.concat(b),
+    lambda a, b: a + b.as_interval("D"), lambda a, b: a - b.as_interval("s"), lambda a, b: a.delta(b, unit="day"),
+    lambda a, b: a.split(b), lambda a, b: ibis.array([a, b]), lambda a, b: ibis.struct({"a": a, "b": b}),
 ]  # fmt: skip
 
 
@@ -69,15 +87,49 @@ def expressions(draw: st.DrawFn, table: ir.Table, depth: int = 3) -> Any:
 
 def hostile(rows: int) -> pa.Table:
     """An answer of the values at which calculations fail."""
-    turned: dict[str, list[Any]] = {"n": WHOLE, "x": ENDS, "k": TEXTS, "d": DAYS}
-    types = {"n": pa.int64(), "x": pa.float64(), "k": pa.string(), "d": pa.date32()}
+    turned: dict[str, list[Any]] = {"n": WHOLE, "x": ENDS, "k": TEXTS, "d": DAYS, "t": MOMENTS}
+    types = {"n": pa.int64(), "x": pa.float64(), "k": pa.string(), "d": pa.date32(), "t": pa.timestamp("us")}
     columns = {name: pa.array([own[i % len(own)] for i in range(rows)], types[name]) for name, own in turned.items()}
     return pa.table(columns).append_column(CELL, pa.array(range(rows), pa.int64()))
+
+
+def dated() -> Any:
+    """A table with dates as keys, one of them the last of the calendar."""
+    days = DAYS[1:-1]
+    rows = pa.table({"person": range(6), "day": days * 3})
+    facts: Any = {"keys": {"day": days}, "max_rows": 1, "max_groups": 1, "budget": dp.Budget(epsilon=9), "name": "days"}
+    return dp.protect(rows, unit="person", **facts)
 
 
 def unfit(text: str) -> bool:
     """Too long a text to write down, which `repeat` may ask for: memory is the caller's own."""
     return "repeat" in text.lower()
+
+
+class Written(TableExports):
+    """An answer that has this table."""
+
+    groups, columns = ("k", "d", "t"), ("n", "x")
+    receipt: Mapping[str, Any] = {}
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def to_pyarrow(self) -> pa.Table:
+        return self._table
+
+
+def write_in_all_forms(answer: Any) -> None:
+    """Everything that an answer is written as, over HTTP, to a client of PostgreSQL, and in Python."""
+    for _media, write in WRITERS.values():
+        assert write(answer)
+    assert answer.to_csv()
+    table = answer.to_pyarrow()
+    assert len(table.to_pylist()) == table.num_rows
+    result = result_of(table)
+    for code in (0, 1):
+        rows = [*encoded(result.columns or (), result.rows, [code] * table.num_columns)]
+        assert len(rows) == table.num_rows
 
 
 @settings(max_examples=200)
@@ -86,7 +138,7 @@ def test_no_value_makes_a_step_fail(data: st.DataObject) -> None:
     table = ibis.table(SIZES, name="answer")
     value = data.draw(expressions(table))
     verb = data.draw(st.sampled_from(["mutate", "having", "order_by"]))
-    start = Processing.of(SIZES, ("k", "d"), ("n", "x"))
+    start = Processing.of(SIZES, ("k", "d", "t"), ("n", "x"))
     ask = {"mutate": lambda v: start.mutated({"v": v}), "having": lambda v: start.filtered((v,))}
     bind = {table.op(): start.shape.op()}
     try:
@@ -99,6 +151,14 @@ def test_no_value_makes_a_step_fail(data: st.DataObject) -> None:
     found = _run(_connection(), hostile(40), processing.steps[-1])
     assert found.num_rows <= 40
     assert verb == "having" or found.num_rows == 40
+    write_in_all_forms(Written(found))
+
+
+def test_what_stands_for_missing_rows_may_be_of_another_type() -> None:
+    start = Processing.of(SIZES, ("k", "d", "t"), ("n", "x"))
+    lags = {"a": _.n.lag(2, default=_.x), "b": _.n.lag(2, default=1e300), "c": _.t.lag(2, default=10**18)}
+    found = _run(_connection(), hostile(10), start.mutated(lags).steps[-1])
+    assert [found[name].to_pylist()[:2] for name in "abc"] == [[None, None]] * 3
 
 
 def test_what_cannot_be_calculated_is_missing() -> None:
@@ -147,3 +207,64 @@ def test_spans_of_time_are_refused_as_columns() -> None:
         asked.mutate(span=_.last - _.first)
     found = asked.mutate(seconds=_.last.epoch_seconds() - _.first.epoch_seconds()).order_by(_.last - _.first)
     assert len(found.release(epsilon=1)["seconds"]) == 1
+
+
+FAR: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "later than all years": (lambda t: t.day + ibis.interval(years=9000), LAST),
+    "before all years": (lambda t: t.day - ibis.interval(days=4 * 10**6), FIRST),
+    "by a number": (lambda t: t.day + (t.n * 0 + 4 * 10**6).as_interval("D"), LAST),
+    "a timestamp": (lambda t: t.day.cast("timestamp") + ibis.interval(years=9000), LAST_MOMENT),
+    "of seconds": (lambda t: (t.day.cast("timestamp") + ibis.interval(years=9000)).cast("timestamp(0)"), LAST_SECOND),
+    "in a zone": (lambda t: (t.day + ibis.interval(years=-10_000)).cast("timestamp('UTC')"), FIRST_MOMENT),
+    "in a window": (lambda t: (t.day + ibis.interval(years=9000)).max().over(order_by=t.n), LAST),
+    "in a choice": (lambda t: ibis.ifelse(t.n < 10**9, t.day + ibis.interval(years=9000), t.day), LAST),
+    "infinity": (lambda t: ibis.ifelse(t.n.notnull(), "infinity", "").cast("date"), LAST),
+    "without an end": (lambda t: t.day + ibis.interval(years=10**7), None),
+}
+
+
+def test_moments_after_the_noise_are_of_the_years_1_to_9999() -> None:
+    """What leaves them is their first or last day or microsecond, or missing, where the engine has none of it."""
+    table = dated()
+    counts = table.group_by("day").agg(n=_.count())
+    asked = counts.mutate(**{f"v{i}": step for i, (step, _moment) in enumerate(FAR.values())})
+    announced = [one["type"] for one in answer_columns(asked)]
+    part = counts.mutate(late=FAR["later than all years"][0], early=FAR["before all years"][0])
+    again = dp.question(json.loads(json.dumps(part.document())), {"days": table})
+    answer = asked.release(epsilon=1)
+    write_in_all_forms(answer)
+    write_in_all_forms(again.release(epsilon=1))
+    found = answer.to_pyarrow()
+    for i, (name, (_step, expected)) in enumerate(FAR.items()):
+        assert set(found[f"v{i}"].to_pylist()) == {expected}, name
+    assert [ibis.dtype(kind) for kind in found.schema.types] == [ibis.dtype(kind) for kind in announced]
+
+
+def test_moments_in_sql_too() -> None:
+    text = "SELECT day, MAX(day + INTERVAL 9000 YEAR) OVER () AS late, COUNT(*) AS n FROM days GROUP BY day"
+    answer = dp.sql(text, days=dated()).release(epsilon=1)
+    write_in_all_forms(answer)
+    assert {*answer.to_pyarrow()["late"].to_pylist()} == {LAST_MOMENT}
+
+
+UNHELD: dict[str, Callable[[Any], Any]] = {
+    "parts of a text": lambda t: t.day.cast("string").split("-"),
+    "a time of day": lambda t: t.day.cast("timestamp").time(),
+    "bytes": lambda t: t.day.cast("string").cast("binary"),
+    "a list": lambda t: ibis.array([t.n]),
+    "a list of all": lambda t: t.n.collect(),
+    "a struct": lambda t: ibis.struct({"n": t.n}),
+    "a map": lambda t: ibis.map(["n"], ibis.array([t.n])),
+    "JSON": lambda t: t.day.cast("string").cast("json"),
+}
+
+
+@pytest.mark.parametrize("name", UNHELD)
+def test_columns_that_a_format_has_no_form_for_are_refused(name: str) -> None:
+    table = dated()
+    asked = table.group_by("day").agg(n=_.count())
+    with pytest.raises(InvalidQuery, match="a value that files and frames hold, got v="):
+        asked.mutate(v=UNHELD[name])
+    assert table.budget.spent.epsilon == 0
+    with pytest.raises(InvalidQuery, match="a value that files and frames hold, got v="):
+        asked.release(epsilon=1).mutate(v=UNHELD[name])

@@ -1,7 +1,8 @@
 """Steps after the noise, run: on DuckDB, over the noisy table alone.
 
-A value that cannot be calculated in a row is NULL there: a text that is no number, a number beyond its type. Noise
-decides what the values are, after the charge, so none of them may make a step fail.
+A value that cannot be calculated in a row is NULL there: a text that is no number, a number beyond its type. A date or
+timestamp outside the years 1 to 9999 is the first or last of them, as in the language. Noise decides what the values
+are, after the charge, so none of them may make a step fail, or a format that the answer is written in.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from importlib import import_module
 from typing import Any
 
 import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import compute
 from sqlglot import exp
 
 from discreet.errors import InvalidQuery, expected
@@ -37,6 +40,11 @@ stands twice in a calculation stays inside of its TRY. The last one keeps all of
 
 PLACE, CELL = "__discreet_place", "__discreet_cell"
 CALCULATED, WINDOW = "__discreet_calculated_", "__discreet_window_"
+
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+"""Of the years 1 and 9999, since 1970."""
+DAY = 86_400
+PARTS_OF_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 HOLDERS = (
     *(exp.AggFunc, exp.Anonymous, exp.IgnoreNulls, exp.RespectNulls),
@@ -135,6 +143,8 @@ def _run(backend: Any, table: pa.Table, step: Step) -> pa.Table:
     backend.con.register(name, table.append_column(PLACE, pa.array(range(table.num_rows), pa.int64())))
     try:
         found = backend.con.sql(_statement(backend, step)).to_arrow_table()
+        for column in _moments(step):
+            found = _with(found, column, _within_calendar(found[column], step.written[column].type()))
     except Exception as problem:  # noqa: BLE001 (DuckDB has many classes; all it knows is the noisy table)
         reason = " ".join(str(problem).split())[:300]
         raise InvalidQuery(
@@ -150,11 +160,32 @@ def _run(backend: Any, table: pa.Table, step: Step) -> pa.Table:
     return found
 
 
+def _moments(step: Step) -> list[str]:
+    """The new columns that are dates or timestamps."""
+    kinds = {name: value.type() for name, value in step.written.items() if step.verb == "mutate"}
+    return [name for name, kind in kinds.items() if kind.is_date() or kind.is_timestamp()]
+
+
+def _within_calendar(column: pa.ChunkedArray, kind: dt.DataType) -> pa.ChunkedArray:
+    """Dates or timestamps, clipped to the years 1 to 9999; NULL stays NULL.
+
+    DuckDB has other years, and an infinity, of which Python has none: what reads the answer would fail.
+    """
+    held, wanted = column.type, pa.date32() if kind.is_date() else pa.timestamp("us")
+    days = pa.types.is_date32(held)
+    parts = 1 if days else PARTS_OF_A_SECOND[held.unit] * DAY
+    whole = column.cast(pa.int32() if days else pa.int64()).cast(pa.int64())
+    # Of nanoseconds, 64 bits have no such years.
+    low, high = max(FIRST_DAY * parts, -(2**63)), min((LAST_DAY + 1) * parts - 1, 2**63 - 1)
+    clipped = compute.max_element_wise(compute.min_element_wise(whole, high, skip_nulls=False), low, skip_nulls=False)
+    return (clipped.cast(pa.int32()) if days else clipped).cast(held).cast(wanted, safe=False)
+
+
 def _statement(backend: Any, step: Step) -> str:
     """A step in SQL: what it calculates as columns of their own, by which it then chooses or sorts rows."""
     wide = ibis.table({**step.shape.schema(), PLACE: "int64", CELL: "int64"}, name=step.shape.get_name())
     made = {n: value.op().replace({step.shape.op(): wide.op()}) for n, value in step.written.items()}
-    made = {n: op.replace(_by_real_numbers) for n, op in made.items()}
+    made = {n: op.replace(_by_real_numbers).replace(_of_one_type) for n, op in made.items()}
     names = {n: n if step.verb == "mutate" else f"{CALCULATED}{n}" for n in made}
     columns = {names[n]: (op.arg if isinstance(op, ops.SortKey) else op).to_expr() for n, op in made.items()}
     calculated = _total(backend.compiler.to_sqlglot(wide.mutate([value.name(name) for name, value in columns.items()])))
@@ -176,6 +207,14 @@ def _by_real_numbers(op: ops.Node, replaced: Mapping[str, Any] | None) -> ops.No
     if not key.dtype.is_integer() or all(isinstance(one, ops.Literal) and one.value == 0 for one in ends):
         return found
     return found.copy(order_by=(key.copy(arg=ops.Cast(key.arg, "float64")),))
+
+
+def _of_one_type(op: ops.Node, replaced: Mapping[str, Any] | None) -> ops.Node:
+    """What stands for the rows that LAG and LEAD do not have is cast here, in TRY: DuckDB's own cast may fail."""
+    found = op.__recreate__(replaced) if replaced else op
+    if not isinstance(found, ops.Lag | ops.Lead) or found.default is None or found.default.dtype == found.arg.dtype:
+        return found
+    return found.copy(default=ops.Cast(found.default, found.arg.dtype))
 
 
 def _sorted_by(column: str, key: ops.Node) -> exp.Ordered:
@@ -218,10 +257,12 @@ def _calculations(select: exp.Select) -> list[exp.Expression]:
 
 
 def _operands(window: exp.Window) -> list[exp.Expression]:
-    """What a window function is calculated from, beside constants, which it may demand."""
+    """What a window function is calculated from, beside constants, which it may demand other than as defaults."""
     inside = [window.this, *window.args.get("partition_by", []), *window.find_all(exp.Order)]
     nodes = (node for part in inside for node in part.walk(prune=lambda one: not isinstance(one, HOLDERS)))
-    return [node for node in nodes if not isinstance(node, HOLDERS) and node.find(exp.Column)]
+    found = [node for node in nodes if not isinstance(node, HOLDERS) and node.find(exp.Column)]
+    defaults = [shifted.args.get("default") for shifted in window.find_all(exp.Lag, exp.Lead)]
+    return [*found, *(one for one in defaults if one is not None and not one.find(exp.Column))]
 
 
 def _try(calculated: exp.Expression) -> None:

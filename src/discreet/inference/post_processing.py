@@ -30,6 +30,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
@@ -144,9 +145,7 @@ class Processing:
         ends = {f"{name}{end}" for name in self.ended for end in (LOW, HIGH)}
         made = {name: self._bound(written) for name, written in expressions.items()}
         for name, value in made.items():
-            if value.type().is_interval():
-                cure = "write a number, as in (_.last.epoch_seconds() - _.first.epoch_seconds()) / 86_400."
-                raise InvalidQuery(expected("a value that files and frames hold", name, "a span of time", cure))
+            check_type(name, value.type())
             check_name(name, [*self.keys, *self.values, *made])
             if name in (*self.keys, *ends) or {f"{name}{LOW}", f"{name}{HIGH}"} & {*self.values, *self.keys, *made}:
                 cure = "the keys and the ends of intervals keep their names."
@@ -158,7 +157,7 @@ class Processing:
         carried = {name: over[name] for name, value in made.items() if has_interval(value.op(), self.ended)}
         ended = (self.ended - made.keys()) | carried.keys()
         types = {n: t for n, t in self.shape.schema().items() if n.removesuffix(LOW).removesuffix(HIGH) not in made}
-        types |= {name: value.type() for name, value in made.items()}
+        types |= {n: DTYPES[Kind.TIMESTAMP] if v.type().is_timestamp() else v.type() for n, v in made.items()}
         types |= {f"{name}{end}": "float64" for name in carried for end in (LOW, HIGH)}
         return self._then("mutate", made, types, values={**self.values, **over}, ended=ended, carried=carried)
 
@@ -195,6 +194,21 @@ MOST_STEPS_AFTER = 50
 """Steps after the noise: they are one statement, each inside the next one."""
 LONGEST_PAD = 1000
 """Characters that a text is padded to; of a few million groups, that fits in memory."""
+
+
+HELD = (dt.Numeric, dt.Boolean, dt.String, dt.Date, dt.Timestamp, dt.Null)
+"""What the columns of an answer may be: every format has numbers, truth values, texts, dates and timestamps."""
+
+
+def check_type(name: str, kind: dt.DataType) -> None:
+    """Refuses a column that some format of an answer has no form for: it would fail there after the charge."""
+    if isinstance(kind, HELD):
+        return
+    shown, cure = str(kind), "take a number, a truth value, a text, a date or a timestamp of it, as in .cast('string')."
+    if kind.is_interval():
+        shown = "a span of time"
+        cure = "write a number, as in (_.last.epoch_seconds() - _.first.epoch_seconds()) / 86_400."
+    raise InvalidQuery(expected("a value that files and frames hold", name, shown, cure))
 
 
 def check_sizes(op: ops.Node) -> None:
