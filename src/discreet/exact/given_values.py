@@ -25,12 +25,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, KeysView, Sequence, ValuesView
 from pathlib import Path
-from typing import Any, TypeGuard
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from discreet.errors import InvalidParameter, expected
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ARRAYS = ("numpy", "pandas", "polars", "pyarrow")
 """The packages whose arrays of one dimension are lists of values."""
@@ -65,6 +65,8 @@ def array_of(name: str, given: Any) -> NDArray[Any]:
     >>> array_of("values", [[1, 2], [3, 4]]).shape
     (2, 2)
     """
+    import numpy as np
+
     try:
         return np.asarray(given)
     except (TypeError, ValueError):
