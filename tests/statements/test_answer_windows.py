@@ -83,6 +83,20 @@ def test_windows_look_at_what_having_leaves_and_qualify_at_windows() -> None:
     assert ordered["g"].to_pylist() == ["g1", "g7", "g0"]
 
 
+def test_a_window_has_a_name() -> None:
+    statement = (
+        "SELECT g, side, {n} AS n, RANK() OVER w AS r, SUM({n}) OVER W AS s, AVG({n}) OVER back AS a FROM {t} "
+        "WINDOW w AS (PARTITION BY side ORDER BY {n} DESC, g), back AS (ORDER BY g, side ROWS 1 PRECEDING) "
+        "QUALIFY LAG({n}) OVER w IS NOT NULL ORDER BY g, side"
+    )
+    answer = released(statement.format(n="COUNT(*)", t="t GROUP BY g, side"))
+    con = duckdb.connect()
+    con.register("answer", released("SELECT g, side, COUNT(*) AS n FROM t GROUP BY g, side"))
+    expected = con.sql(statement.format(n="n", t="answer")).fetchall()
+    assert [tuple(one.values()) for one in answer.select(["g", "side", "n", "r", "s", "a"]).to_pylist()] == expected
+    assert len(expected) == len(GROUPS) * len(SIDES) - len(SIDES)
+
+
 def test_columns_come_in_the_order_of_the_statement() -> None:
     statement = "SELECT RANK() OVER (ORDER BY COUNT(*)) AS r, g, COUNT(*) * 2 AS twice, COUNT(*) AS n FROM t GROUP BY g"
     names = [name for name in released(statement).column_names if not name.endswith(("_low", "_high"))]
@@ -130,7 +144,15 @@ REFUSED = {
     "SELECT g, COUNT(*), NTILE(0) OVER (ORDER BY g) AS s FROM t GROUP BY g": "a whole number of 1 or more",
     "SELECT g, COUNT(*), FIRST_VALUE(g) OVER (ORDER BY g) AS s FROM t GROUP BY g": "a function that is known",
     "SELECT g, SUM(COUNT(*)) FILTER (WHERE g > 'a') OVER () AS s FROM t GROUP BY g": "a function that is known",
-    "SELECT g, RANK() OVER w AS s FROM t GROUP BY g WINDOW w AS (ORDER BY g)": "windows in parentheses",
+    "SELECT g, RANK() OVER v AS s FROM t GROUP BY g WINDOW w AS (ORDER BY g)": "a window that WINDOW names",
+    "SELECT g, RANK() OVER w AS s FROM t GROUP BY g": "a window that WINDOW names",
+    "SELECT g, RANK() OVER (w ORDER BY g) AS s FROM t GROUP BY g WINDOW w AS (ORDER BY g)": "a window in parentheses",
+    "SELECT g, RANK() OVER w AS s FROM t GROUP BY g WINDOW v AS (ORDER BY g), w AS (v)": "a window of its own",
+    "SELECT g, RANK() OVER w AS s FROM t GROUP BY g WINDOW w AS (ORDER BY g), W AS (ORDER BY x)": "a window of its own",
+    "SELECT g, LAG(COUNT(*)) OVER w AS s FROM t GROUP BY g WINDOW w AS (PARTITION BY g)": "an order for LAG",
+    "SELECT g, COUNT(*) FROM t GROUP BY g WINDOW w AS (ORDER BY g)": "a window that is used",
+    "SELECT SUM(x) OVER w AS s FROM t WINDOW w AS (ORDER BY x)": "aggregates over groups, no windows",
+    "SELECT COUNT(*) FROM (SELECT x FROM t WINDOW w AS (ORDER BY x)) AS s": "rows in a sub-query, no WINDOW",
     "SELECT g, SUM(COUNT(*)) OVER (ROWS 1 PRECEDING) AS s FROM t GROUP BY g": "an order for ROWS",
     "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g, x RANGE 1 PRECEDING) AS s FROM t GROUP BY g": "one key for RANGE",
     "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g ROWS 1.5 PRECEDING) AS s FROM t GROUP BY g": "a whole number of 0 to",

@@ -45,7 +45,7 @@ CLAUSE_EXAMPLES = {
     "limit": "SELECT COUNT(*) FROM (SELECT age FROM people LIMIT 3)",
     "offset": "SELECT COUNT(*) FROM (SELECT age FROM people OFFSET 3)",
     "qualify": "SELECT COUNT(*) FROM (SELECT age FROM people QUALIFY TRUE)",
-    "windows": "SELECT COUNT(*) FROM people WINDOW w AS (PARTITION BY plan)",
+    "windows": "SELECT COUNT(*) FROM (SELECT age FROM people WINDOW w AS (ORDER BY age))",
     "sample": "SELECT COUNT(*) FROM people USING SAMPLE 3",
     "into": "SELECT COUNT(*) INTO a FROM people",
 }

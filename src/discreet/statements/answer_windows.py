@@ -15,7 +15,8 @@ from sqlglot import exp
 
 from discreet.statements.constants import whole
 from discreet.statements.refusals import refusal
-from discreet.statements.scope import Lower, Scope
+from discreet.statements.scope import Lower, Scope, matching
+from discreet.statements.statement_text import Text
 from discreet.statements.window_frames import frame_of, framed
 
 OVER_GROUPS = "over groups"
@@ -61,11 +62,42 @@ KNOWN = ", ".join(NAMES.values())
 NAMED = "alias"
 PARTS = ("this", "partition_by", "order", "over", "spec", NAMED)
 """What a window may have where it is looked at, so that all of it is refused in the same words."""
+WRITTEN = ("partition_by", "order", "spec")
+"""What stands between the parentheses of a window."""
 
 
 def has_window(node: exp.Expression) -> bool:
     """Whether an expression looks at other rows."""
     return node.find(exp.Window) is not None
+
+
+def write_out(select: exp.Select, text: Text) -> None:
+    """Puts what WINDOW w AS (...) says in the place of each OVER w, so that no name is left."""
+    stated: list[exp.Expression] = select.args.get("windows") or []
+    names = tuple(one.this.name for one in stated)
+    for one in stated:
+        if one.args.get(NAMED) or len(matching(one.this, names)) > 1:
+            cure = "write each window out: WINDOW w AS (PARTITION BY a ORDER BY b)."
+            raise text.refusal("a window of its own under each name", one, cure)
+    select.set("windows", None)
+    used: list[exp.Expression] = []
+    for window in list(select.find_all(exp.Window)):
+        name = window.args.get(NAMED)
+        if name is None:
+            continue
+        if any(window.args.get(part) for part in WRITTEN):
+            raise text.refusal("a window in parentheses", window, "write OVER (PARTITION BY a ORDER BY b).")
+        found = [one for one in stated if matching(name, (one.this.name,))]
+        if len(found) != 1:
+            raise text.refusal("a window that WINDOW names", window, "write OVER (PARTITION BY a ORDER BY b).")
+        used += found
+        copied = found[0].copy()
+        for part in WRITTEN:
+            window.set(part, copied.args.get(part))
+        window.set(NAMED, None)
+    for one in stated:
+        if one not in used:
+            raise text.refusal("a window that is used", one, "leave it out, or write OVER and its name.")
 
 
 def over_groups(node: exp.Expression, scope: Scope) -> exp.Expression:
@@ -85,8 +117,6 @@ def over_groups(node: exp.Expression, scope: Scope) -> exp.Expression:
 def _checked(window: exp.Window, scope: Scope) -> tuple[str, list[exp.Expression]]:
     """The function of a window, and its arguments; refuses what is not known over groups."""
     function = window.this
-    if window.args.get(NAMED):
-        raise scope.text.refusal("a window in parentheses", window, "write OVER (PARTITION BY a ORDER BY b).")
     if any(inner is not window for inner in window.find_all(exp.Window)):
         cure = "name the inner one in a release of its own, and calculate with that."
         raise scope.text.refusal("no window inside of another", window, cure)

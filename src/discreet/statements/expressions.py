@@ -313,6 +313,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Replace: _by(string_functions.replaced, "this", "expression", "replacement"),
     exp.StrPosition: _by(string_functions.position, "this", "substr"),
     exp.Pad: _by(string_functions.padded, "this", "expression", "fill_pattern", "is_left"),
+    exp.Repeat: _by(string_functions.repeated, "this", "times"),
     exp.Reverse: _unary(ops.Reverse),
     exp.SplitPart: _by(string_functions.part, "this", "delimiter", "part_index"),
     exp.Escape: _by(string_functions.escaped, "this", "expression"),

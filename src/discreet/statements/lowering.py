@@ -14,7 +14,7 @@ from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateTable, Question
 from discreet.statements.aggregate_functions import AggregateFunction, column_for, default_name, is_aggregate
 from discreet.statements.answer_clauses import After, AnswerClauses, Take, order_entries, row_count
-from discreet.statements.answer_windows import has_window, over_groups
+from discreet.statements.answer_windows import has_window, over_groups, write_out
 from discreet.statements.constants import number
 from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
 from discreet.statements.expressions import row_wise
@@ -25,7 +25,7 @@ from discreet.statements.scope import Known, Scope, matching
 from discreet.statements.select_statement import Group, SelectStatement, with_limits_hint
 from discreet.statements.statement_text import Text, located
 
-AFTER = ("having", "qualify", "order", "limit", "offset")
+AFTER = ("having", "qualify", "windows", "order", "limit", "offset")
 """The clauses that apply to the answer."""
 LIMITS_HINT = "In SQL they go to dp.sql(..., keys=..., max_groups=..., max_rows=...), or to dp.protect(...)."
 
@@ -92,6 +92,7 @@ def _lowered(text: Text, tables: dict[str, Known]) -> SelectStatement:
     check_notation(text)
     select = text.select()
     check_clauses(select, text, AFTER)
+    write_out(select, text)
     scope = scope_of(select, text, known_tables(select, text, tables))
     table = where_rows(select, scope)
     items = [_item(node, scope, grouped=select.args.get("group") is not None) for node in select.expressions]

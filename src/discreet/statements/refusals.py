@@ -17,7 +17,7 @@ FUNCTIONS = (  # noqa: SIM905 - fifty names in quotes of their own are harder to
     "CORR COVAR_POP COVAR_SAMP REGR_SLOPE REGR_INTERCEPT "
     "MEDIAN MIN MAX QUANTILE_CONT ABS SIGN FLOOR CEIL CEILING ROUND TRUNC SQRT EXP LN "
     "LOG LOG2 LOG10 POW POWER MOD GREATEST LEAST COALESCE IFNULL NULLIF IF LOWER UPPER LENGTH TRIM LTRIM RTRIM "
-    "SUBSTRING SUBSTR LEFT RIGHT POSITION STRPOS LPAD RPAD REVERSE SPLIT_PART "
+    "SUBSTRING SUBSTR LEFT RIGHT POSITION STRPOS LPAD RPAD REPEAT REVERSE SPLIT_PART "
     "REPLACE CONCAT CONCAT_WS STARTS_WITH ENDS_WITH CONTAINS EXTRACT DATE_PART "
     "YEAR QUARTER MONTH WEEK DAY DAYOFYEAR DAYOFWEEK ISODOW HOUR MINUTE SECOND "
     "DAYNAME MONTHNAME STRFTIME EPOCH LAST_DAY DATE_TRUNC DATE_DIFF DATE_ADD DATE CAST"
@@ -86,7 +86,7 @@ CLAUSES: dict[str, tuple[TokenType, str, str]] = {
     "limit": (TokenType.LIMIT, "rows in a sub-query, no LIMIT", "write it outside; in Python, .take(1000) keeps rows."),
     "offset": (TokenType.OFFSET, "rows in a sub-query, no OFFSET", "write it in the outer SELECT."),
     "qualify": (TokenType.QUALIFY, "rows in a sub-query, no QUALIFY", "write it in the outer SELECT."),
-    "windows": (TokenType.WINDOW, "windows in parentheses", "write OVER (PARTITION BY a ORDER BY b) where it is used."),
+    "windows": (TokenType.WINDOW, "rows in a sub-query, no WINDOW", "write it in the outer SELECT."),
     "sample": (TokenType.TABLE_SAMPLE, "all rows of the table", "sampling makes no answer private here: leave it out."),
     "into": (TokenType.INTO, "an answer, no new table", "write the released answer with .to_parquet(path)."),
 }

@@ -15,6 +15,12 @@ from sqlglot import exp
 from discreet.statements.constants import quoted, whole
 from discreet.statements.scope import Lower, Scope
 
+MOST_TIMES = 100
+"""How often REPEAT has a text: the statement has it as often."""
+ANY = None
+"""A place in a pattern where any one character may stand."""
+Signs = list[str | None]
+
 
 def trimmed(node: exp.Trim, scope: Scope, lower: Lower) -> ir.Value:
     """TRIM, LTRIM and RTRIM, of white space."""
@@ -69,6 +75,16 @@ def padded(node: exp.Pad, scope: Scope, lower: Lower) -> ir.Value:
     return operation(lower(node.this, scope), length, character).to_expr().substr(0, length)
 
 
+def repeated(node: exp.Repeat, scope: Scope, lower: Lower) -> ir.Value:
+    """A text so many times, a constant number, as one text."""
+    times = whole(node.args.get("times"), scope, "how often", least=0)
+    if times > MOST_TIMES or any(inner is not node for inner in node.find_all(exp.Repeat)):
+        cure = "repeat it less often, or join the results by ||."
+        raise scope.text.refusal(f"REPEAT of at most {MOST_TIMES} times, not inside of another", node, cure)
+    value = lower(node.this, scope)
+    return ops.StringConcat((value,) * times).to_expr() if times else value.substr(0, 0)
+
+
 def part(node: exp.SplitPart, scope: Scope, lower: Lower) -> ir.Value:
     """The part with a constant number; no text where there are fewer parts."""
     delimiter = quoted(node.args["delimiter"], scope, "the text to split by", least=1)
@@ -79,41 +95,68 @@ def part(node: exp.SplitPart, scope: Scope, lower: Lower) -> ir.Value:
 
 
 def escaped(node: exp.Escape, scope: Scope, lower: Lower) -> ir.Value:
-    """LIKE with ESCAPE, of patterns that say how a text starts, how it ends, or what it contains.
+    """LIKE or ILIKE with ESCAPE, of patterns that say how a text starts, how it ends, or what it contains.
 
     No engine has to read an escape: what a pattern says is written as conditions with constant texts.
     """
     inner, cure = node.this, "write x LIKE '10!%%' ESCAPE '!'."
-    if not isinstance(inner, exp.Like):
+    if not isinstance(inner, exp.Like | exp.ILike):
         raise scope.text.refusal("LIKE before ESCAPE", node, cure)
     pattern = quoted(inner.expression, scope, "the pattern")
     sign = quoted(node.expression, scope, "the escape", least=1)
     escape = re.escape(sign)
     if len(sign) > 1 or not re.fullmatch(rf"(?:[^{escape}]|{escape}[%_{escape}])*", pattern):
         raise scope.text.refusal("one character of escape, before %, _ or itself", node, cure)
-    value = lower(inner.this, scope)
+    value, ignores_case = lower(inner.this, scope), isinstance(inner, exp.ILike)
     signs = re.findall(rf"{escape}.|.", pattern, re.DOTALL)
     if not {f"{sign}%", f"{sign}_"} & {*signs}:
-        return ops.StringSQLLike(value, "".join(one[-1] for one in signs)).to_expr()
-    texts = [""]
+        operation = ops.StringSQLILike if ignores_case else ops.StringSQLLike
+        return operation(value, "".join(one[-1] for one in signs)).to_expr()
+    if ignores_case:
+        if not pattern.isascii():
+            cure = "write LOWER(x) LIKE with small letters."
+            raise scope.text.refusal("ILIKE of ASCII letters beside ESCAPE", node, cure)
+        value = ops.Lowercase(value).to_expr()
+    texts: list[Signs] = [[]]
     for one in signs:
-        texts[-1:] = [texts[-1], ""] if one == "%" else [texts[-1] + one[-1]]
-    first, *middle, last = texts if len(texts) > 1 else ["", *texts, ""]
+        if one == "%":
+            texts.append([])
+        else:
+            texts[-1].append(ANY if one == "_" else one[-1].lower() if ignores_case else one[-1])
+    first, *middle, last = texts if len(texts) > 1 else [*texts, []]
     middle = [text for text in middle if text]
-    if "_" in signs or len(middle) > 1 or (middle and last):
+    if len(middle) > 1 or (middle and (last or ANY in middle[0])):
         cure = "combine simpler ones with AND; a sign without meaning is in its place: x LIKE 'a!_%' ESCAPE '!'."
         raise scope.text.refusal("a pattern with % at its ends or in its middle beside ESCAPE", node, cure)
-    return value == texts[0] if len(texts) == 1 else _like(value, first, middle, last)
+    return _like(value, first, ["".join(map(str, text)) for text in middle], last, whole=len(texts) == 1)
 
 
-def _like(value: ir.Value, first: str, middle: list[str], last: str) -> ir.Value:
+def _like(value: ir.Value, first: Signs, middle: list[str], last: Signs, *, whole: bool) -> ir.Value:
     """Whether a text starts with one text, contains another one after it, and ends with a third one after both."""
-    held = [ops.StartsWith(value, first)] if first else []
+    if whole and ANY not in first:
+        return ops.Equals(value, "".join(map(str, first))).to_expr()
+    held: list[ops.Value] = []
+    if first:
+        held += _at(value, first) if ANY in first else [ops.StartsWith(value, "".join(map(str, first)))]
     held += [ops.StringContains(value.substr(len(first)), text) for text in middle]
-    held += [ops.EndsWith(value, last)] if last else []
-    if first and last:
-        held.append(ops.GreaterEqual(ops.StringLength(value), len(first) + len(last)))
+    if last:
+        end = ops.StrRight(value, len(last)).to_expr()
+        held += _at(end, last) if ANY in last else [ops.EndsWith(value, "".join(map(str, last)))]
+    if (first and last) or ANY in first or ANY in last:
+        compared = ops.Equals if whole else ops.GreaterEqual
+        held.append(compared(ops.StringLength(value), len(first) + len(last)))
     return functools.reduce(ops.And, held).to_expr()
+
+
+def _at(value: ir.Value, signs: Signs) -> list[ops.Value]:
+    """Conditions that each run of known characters stands in its place, counted from the start of a text."""
+    runs: list[tuple[int, str]] = []
+    for place, sign in enumerate(signs):
+        if sign is not ANY and runs and runs[-1][0] + len(runs[-1][1]) == place:
+            runs[-1] = (runs[-1][0], runs[-1][1] + sign)
+        elif sign is not ANY:
+            runs.append((place, sign))
+    return [ops.Equals(value.substr(place, len(run)), run) for place, run in runs]
 
 
 def piped(node: exp.DPipe, scope: Scope, lower: Lower) -> ir.Value:
