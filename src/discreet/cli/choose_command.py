@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.options import taking
 from discreet.cli.verb_answers import VerbOptions, answer
-from discreet.cli.verb_statements import statement_of, values_of
+from discreet.cli.verb_statements import not_of_a_row, statement_of, values_of
 from discreet.errors import InvalidQuery, expected
 from discreet.query.table import PrivateTable
 
@@ -45,8 +45,7 @@ def choose(asked: ChoiceOptions) -> None:
             raise InvalidQuery(expected("a statement without GROUP BY, and no --where", "SQL", asked.statement, cure))
         scores = values_of(statement)
         for name in (name for name, value in scores.items() if value is None):
-            cure = f"write COUNT(*) FILTER (WHERE age >= 18) AS {name}, or SUM(visits) AS {name}."
-            raise InvalidQuery(expected("a count under a condition, or a sum", "column", name, cure))
+            raise not_of_a_row(name)
         return statement.table.choose(list(scores), score=scores.__getitem__)
 
     answer(asked, question)

@@ -59,5 +59,10 @@ def _value(name: str, aggregate: ir.Value) -> ir.Value | None:
     if isinstance(op, ops.Sum):
         own = op.arg.to_expr()
         return own if op.where is None else ibis.ifelse(op.where.to_expr(), own, 0)
+    raise not_of_a_row(name)
+
+
+def not_of_a_row(name: str) -> InvalidQuery:
+    """A column that neither counts nor adds up anything of a row."""
     cure = f"write COUNT(*) FILTER (WHERE age >= 18) AS {name}, or SUM(visits) AS {name}."
-    raise InvalidQuery(expected("a count under a condition, or a sum", "column", name, cure))
+    return InvalidQuery(expected("a count under a condition, or a sum", "column", name, cure))

@@ -48,7 +48,7 @@ def mixed_batch_targets(
         raise InvalidParameter(expected("a wanted error for each part", "within", within, cure))
     if unknown := [name for name in within if name not in asked.names]:
         raise InvalidParameter(
-            expected("tables of the batch", "within", unknown[0], nearest(str(unknown[0]), list(map(str, asked.names))))
+            expected("tables of the batch", "within", unknown[0], nearest(unknown[0], list(map(str, asked.names))))
         )
     of = rows_for_parts(rows_of(assume)) if relative else 1
     if left := [name for name in asked.ranges if name not in within]:
