@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from asgi_client import AsgiClient
+from asgi_client import client_of
 from discreet.server.http_application import application
 from discreet.service.service import Service
-from service_fixtures import Clock, service_in
 
 WRONG: tuple[Any, ...] = ({}, [], 0, False, None, 1.5)
 OF = "/api/v1/datasets/people"
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    made = service_in(tmp_path, Clock())
-    made.members.add("olga", operator=True)
-    yield made
-    made.close()
-
-
-def client(service: Service, who: str) -> AsgiClient:
-    token, _ = service.members.issue(who)
-    return AsgiClient(application(service), headers={"Authorization": f"Bearer {token}"})
-
-
 def test_a_reason_of_another_type_decides_nothing(service: Service) -> None:
-    ada, cleo = client(service, "ada"), client(service, "cleo")
+    ada, cleo = client_of(service, "ada"), client_of(service, "cleo")
     assert cleo.request("PUT", f"{OF}/analysts/ada", json={"allowance": {"epsilon": "0.1"}}).status_code == 200
     asked = ada.post(f"{OF}/requests", json={"amount": {"epsilon": "0.1"}, "reason": "a report"}).json()
     place = f"/api/v1/requests/{asked['id']}/decision"
@@ -41,7 +23,7 @@ def test_a_reason_of_another_type_decides_nothing(service: Service) -> None:
 
 
 def test_reasons_have_the_length_that_is_described(service: Service) -> None:
-    cleo = client(service, "cleo")
+    cleo = client_of(service, "cleo")
     schemas = application(service).openapi()["components"]["schemas"]
     for change, body in (("freeze", "ReasonBody"), ("unfreeze", "ReasonBody"), ("raise", "RaiseBody")):
         longest = schemas[body]["properties"]["reason"]["maxLength"]
@@ -51,7 +33,7 @@ def test_reasons_have_the_length_that_is_described(service: Service) -> None:
 
 
 def test_a_token_for_what_is_no_name_is_refused(service: Service) -> None:
-    olga = client(service, "olga")
+    olga = client_of(service, "olga")
     for wrong in (*WRONG, "", "x" * 101, "a b", "a\n"):
         response = olga.post("/api/v1/tokens", json={"principal": wrong})
         assert (response.status_code, response.json()["error"]) == (422, "invalid_parameter"), wrong

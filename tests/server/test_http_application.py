@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import discreet as dp
-from asgi_client import AsgiClient
-from discreet.server.http_application import application
+from asgi_client import client_of
 from discreet.service.public_moments import Pace
 from discreet.service.service import Service
 from discreet.testing.example_tables import PLANS, visits
@@ -26,11 +25,6 @@ def service(tmp_path: Path, clock: Clock) -> Iterator[Service]:
     made = service_in(tmp_path, clock)
     yield made
     made.close()
-
-
-def client_of(service: Service, name: str) -> AsgiClient:
-    token, _ = service.members.issue(name)
-    return AsgiClient(application(service), headers={"Authorization": f"Bearer {token}"})
 
 
 def test_the_whole_way_of_a_release(service: Service, clock: Clock) -> None:

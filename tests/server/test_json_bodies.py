@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asgi_client import AsgiClient
+from asgi_client import AsgiClient, client_of
 from discreet.server.http_application import application
 from discreet.server.http_errors import BodyRefused
 from discreet.server.json_bodies import MOST_BYTES, MOST_DEPTH, parsed
@@ -54,8 +54,7 @@ def test_what_is_within_the_limits_is_read() -> None:
 
 
 def test_bodies_are_refused_over_http_with_their_codes(service: Service) -> None:
-    token, _ = service.members.issue("ada")
-    client = AsgiClient(application(service), headers={"Authorization": f"Bearer {token}"})
+    client = client_of(service, "ada")
     kind = {"Content-Type": "application/json"}
     for body in BOMBS.values():
         assert client.post("/api/v1/explain", content=body, headers=kind).status_code == 400

@@ -15,14 +15,13 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from asgi_client import AsgiClient
+from asgi_client import AsgiClient, client_of
 from asked_service import Served
 from discreet.client import connect
 from discreet.client.service_bodies import ServiceRefused
 from discreet.errors import InvalidParameter
 from discreet.planning.batches import ROWS as ROWS_OF_A_GROUP
 from discreet.server import key_endpoints
-from discreet.server.http_application import application
 from discreet.server.http_models import KeyPage
 from discreet.service.data_sets import Policy
 from discreet.testing.example_tables import PLANS
@@ -61,9 +60,7 @@ MOMENTS = pa.table(
 def ada(folder: Path, *, previews: bool = True) -> AsgiClient:
     made = data_set("people", folder, rows=ROWS, declared=STATED, policy=Policy(previews=previews))
     made = replace(made, public_keys={"moments": dp.public_keys(MOMENTS, name="moments")})
-    service = service_in(folder, Clock(), made)
-    token, _ = service.members.issue("ada")
-    return AsgiClient(application(service), headers={"Authorization": f"Bearer {token}"})
+    return client_of(service_in(folder, Clock(), made), "ada")
 
 
 def place(column: str, **query: Any) -> str:

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from asgi_client import AsgiClient
+from asgi_client import AsgiClient, client_of
 from discreet.server.http_application import application
 from discreet.server.metrics_endpoint import in_text
 from discreet.service.measures import Metric
 from discreet.service.service import Service
-from service_fixtures import Clock, service_in
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    made = service_in(tmp_path, Clock())
-    made.members.add("olga", operator=True)
-    yield made
-    made.close()
-
-
-def client_of(service: Service, name: str) -> AsgiClient:
-    return AsgiClient(application(service), headers={"Authorization": f"Bearer {service.members.issue(name)[0]}"})
 
 
 def test_an_operator_reads_what_prometheus_reads(service: Service) -> None:

@@ -10,12 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from asgi_client import AsgiClient
+from asgi_client import client_of
 from discreet.curator.protect import protect
 from discreet.curator.public_data import public_keys
 from discreet.ledger.budget import Budget
 from discreet.query.batch import batch
-from discreet.server.http_application import application
 from discreet.service.service import Service
 from discreet.testing.example_tables import PLANS, visits
 from service_fixtures import Clock, ask, data_set, service_in, wait_until_ended
@@ -84,8 +83,7 @@ def plain(text: str) -> str:
 
 def seen(service: Service, clock: Clock) -> list[Any]:
     """All that an analyst can record: codes, headers and bodies, at the moments of the clock."""
-    token, _ = service.members.issue("ada")
-    client = AsgiClient(application(service), headers={"Authorization": f"Bearer {token}"})
+    client = client_of(service, "ada")
     record: list[Any] = []
 
     def look(method: str, path: str, **given: Any) -> Any:

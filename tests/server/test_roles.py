@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from asgi_client import AsgiClient
+from asgi_client import AsgiClient, client_of
 from discreet.server.http_application import application
 from discreet.service.data_sets import DataSet
 from discreet.service.roles import Action, Role
@@ -110,11 +110,6 @@ def published(name: str, folder: Path) -> DataSet:
     budget = dp.Budget(epsilon=1, ledger=folder / f"{name}.db")
     made = with_series(name, folder, facts(name, epsilon="0.1"), budget=budget)
     return replace(made, public_keys={"wards": dp.public_keys(pa.table({"ward": ["A", "B"]}), name="wards")})
-
-
-def client_of(service: Service, name: str) -> AsgiClient:
-    token, _ = service.members.issue(name)
-    return AsgiClient(application(service), headers={"Authorization": f"Bearer {token}"})
 
 
 def test_every_endpoint_is_enumerated(service: Service) -> None:

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from asgi_client import AsgiClient
-from discreet.server.http_application import application
+from asgi_client import AsgiClient, client_of
 from discreet.server.http_models import SeriesLine
 from discreet.service.service import Service
 from series_fixtures import rows
@@ -43,8 +42,7 @@ def service(tmp_path: Path, clock: Clock) -> Iterator[Service]:
 
 @pytest.fixture
 def ada(service: Service) -> AsgiClient:
-    token, _ = service.members.issue("ada")
-    return AsgiClient(application(service), headers={"Authorization": f"Bearer {token}"})
+    return client_of(service, "ada")
 
 
 def test_a_series_is_listed_and_its_numbers_come_at_their_moment(
@@ -121,8 +119,7 @@ def test_neighbors_are_shown_alike(tmp_path: Path, clock: Clock) -> None:
         (folder := tmp_path / str(number)).mkdir()
         clock.now = seconds(1)
         service = service_in(folder, clock, with_series("people", folder, data=data))
-        token, _ = service.members.issue("ada")
-        client, record = AsgiClient(application(service), headers={"Authorization": f"Bearer {token}"}), list[Any]()
+        client, record = client_of(service, "ada"), list[Any]()
         for day, hour in ((2, 1), (2, 2), (2, 4.99), (2, 5), (5, 2), (5, 5), (5, 12), (6, 2), (6, 5)):
             clock.now = seconds(day, hour)
             served(service).attempt()
