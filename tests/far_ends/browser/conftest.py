@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +10,7 @@ from typing import Any
 import pytest
 
 from keyboard import Served
-from served_demo import free_port
+from served_demo import served_demo
 
 collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
 """What needs a browser is tried by scripts/try_service.sh, where there is one."""
@@ -34,28 +31,8 @@ ARGUMENTS = (
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The demonstration on a free port."""
-    tokens = tmp_path_factory.mktemp("served") / "tokens.json"
-    port = free_port()
-    command = [
-        sys.executable,
-        "-c",
-        "from discreet.cli import main; main()",
-        "serve",
-        "--demo",
-        "--port",
-        str(port),
-        "--tokens",
-        str(tokens),
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
-        assert server.stdout is not None
-        line = server.stdout.readline()
-        assert "Serving on" in line, line + server.stdout.read()
-        try:
-            yield Served(address=f"http://127.0.0.1:{port}", tokens=json.loads(tokens.read_text(encoding="utf-8")))
-        finally:
-            server.terminate()
-            server.communicate(timeout=30)
+    with served_demo(tmp_path_factory.mktemp("served")) as demo:
+        yield Served(demo.url, demo.tokens)
 
 
 @pytest.fixture(scope="session")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import uvicorn
 
 from discreet.server.http_application import application
 from discreet.server.pages import series_pages
 from discreet.server.pages.routes import pages
 from keyboard import Keyboard, Served
-from served_demo import free_port
+from listening_application import listening
 from served_series import by_hand, seconds, with_series
 from served_series import served as series_of
 from service_fixtures import Clock
@@ -34,16 +32,8 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         clock.now = seconds(STEPS + 1, 2)
         series_of(service).attempt()
         clock.now = seconds(STEPS + 1, 5)
-        port = free_port()
-        config = uvicorn.Config(application(service, pages=pages(service)), port=port, log_level="error")
-        server = uvicorn.Server(config)
-        running = threading.Thread(target=server.run)
-        running.start()
-        try:
-            yield Served(f"http://127.0.0.1:{port}", {"analyst": service.members.issue("ada")[0]})
-        finally:
-            server.should_exit = True
-            running.join()
+        with listening(application(service, pages=pages(service))) as address:
+            yield Served(address, {"analyst": service.members.issue("ada")[0]})
 
 
 @pytest.fixture(params=LOOKS, ids=["wide-light", "phone-dark"])

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -16,13 +15,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-import uvicorn
 from ibis import _
 
 import discreet as dp
 from discreet.server.http_application import HttpLimits, application
 from discreet.service.service import Service
-from served_demo import free_port
+from listening_application import listening
 from served_series import by_hand, facts, seconds, with_series
 from served_series import served as series_of
 from service_fixtures import Clock, ask, data_set, finished
@@ -41,7 +39,6 @@ ROLES = {"analyst": "ada", "curator": "cleo", "auditor": "dora", "operator": "ol
 CHANGES = ("/api/v1/datasets/{name}/{change}", "/api/v1/datasets/{name}/raise")
 """What ends all else of a data set: of a spare one."""
 PUBLIC = ("/series", "/series/{series}/numbers", "/columns/{column}/keys", "/public_keys/{keys}")
-PLACE = "http://127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ def watched(app: Any, reached: set[tuple[str, str, int]]) -> Any:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Objects]:
     """A hospital with its series, answered questions of each kind, and a request, on a free port."""
-    folder, clock, port = tmp_path_factory.mktemp("hospital"), Clock(seconds(1)), free_port()
+    folder, clock = tmp_path_factory.mktemp("hospital"), Clock(seconds(1))
     budget = dp.Budget(epsilon=1000, delta=0.1, ledger=folder / "people.db")
     people = with_series("people", folder, facts(epsilon="0.5"), budget=budget)
     sets = replace(people, public_keys={"wards": WARDS}), data_set("spare", folder)
@@ -128,14 +125,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Objects]:
         real = with_objects(service, clock)
         limits = HttpLimits(a_second=100_000, burst=100_000)
         reached: set[tuple[str, str, int]] = set()
-        app = watched(application(service, limits), reached)
-        server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="critical", lifespan="off"))
-        running = threading.Thread(target=server.run)
-        running.start()
-        held.callback(running.join)
-        held.callback(setattr, server, "should_exit", True)  # noqa: FBT003 (a setting of Uvicorn's)
+        address = held.enter_context(listening(watched(application(service, limits), reached)))
         tokens = {role: service.members.issue(name)[0] for role, name in ROLES.items()}
-        yield Objects(f"{PLACE}:{port}", tokens, real, reached)
+        yield Objects(address, tokens, real, reached)
 
 
 @pytest.mark.parametrize("role", ROLES)
