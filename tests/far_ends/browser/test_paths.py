@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,17 @@ def test_an_analyst_asks_and_gets_an_answer(keys: Keyboard, served: Served) -> N
     keys.go("Pay ε 0.25 and ask", "**/answers/*")
     page.wait_for_selector("#answer-table")
     assert page.locator("#answer-table tbody tr").count() == 5
-    assert page.locator(".picture svg .whisker").count() == 10
+    bounded = intervals_with_ends(page)
+    assert bounded >= 5  # all counts; the mean of a small group may have no ends
+    assert page.locator(".picture svg .whisker").count() == bounded
     assert keys.fits()
     downloads(keys)
+
+
+def intervals_with_ends(page: Any) -> int:
+    ends = ("data-value", "data-low", "data-high")
+    cells = page.locator("#answer-table td[data-value]").all()
+    return sum(all(math.isfinite(float(cell.get_attribute(end))) for end in ends) for cell in cells)
 
 
 def amounts(page: Any) -> list[float]:
