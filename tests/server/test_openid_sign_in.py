@@ -30,10 +30,13 @@ class Provider:
     def __init__(self) -> None:
         self.claims: dict[str, Any] = {}
         self.issuer, self.key = ISSUER, KEY
+        self.told: Any = None
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         """The response to one request."""
         if request.url.path.endswith("openid-configuration"):
+            if self.told is not None:
+                return httpx.Response(200, json=self.told)
             places = {"authorization_endpoint": "/authorize", "token_endpoint": "/token", "jwks_uri": "/keys"}
             found = {name: ISSUER + place for name, place in places.items()}
             return httpx.Response(200, json={"issuer": self.issuer, **found})
@@ -131,6 +134,14 @@ def test_another_issuer_is_refused(service: Service, provider: Provider) -> None
     assert site_of(service, provider).get("/oidc/login").status_code == 401
 
 
+@pytest.mark.parametrize("told", [{}, [], "no", {"issuer": ISSUER}, {"issuer": ISSUER, "authorization_endpoint": None}])
+def test_a_provider_that_says_something_else_of_itself_is_refused(
+    service: Service, provider: Provider, told: Any
+) -> None:
+    provider.told = told
+    assert site_of(service, provider).get("/oidc/login").status_code == 401
+
+
 def test_providers_that_send_texts_are_understood(service: Service, provider: Provider) -> None:
     assert ended(site_of(service, provider), provider, email_verified="true").status_code == 303
 
@@ -139,3 +150,17 @@ def test_providers_that_send_texts_are_understood(service: Service, provider: Pr
 def test_a_provider_without_tls_is_refused(issuer: str) -> None:
     with pytest.raises(InvalidParameter, match="an https address"):
         OpenIdSettings(issuer=issuer, client_id="discreet", client_secret=None, redirect=REDIRECT)
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        ({"redirect": "http://discreet.example.org/oidc/callback"}, "an https address"),
+        ({"redirect": "https://discreet.example.org/callback"}, "the address of the callback"),
+        ({"client_id": ""}, "a client of the provider"),
+    ],
+)
+def test_what_no_provider_could_take_is_refused_at_the_start(stated: dict[str, Any], told: str) -> None:
+    right: dict[str, Any] = {"issuer": ISSUER, "client_id": "discreet", "client_secret": None, "redirect": REDIRECT}
+    with pytest.raises(InvalidParameter, match=told):
+        OpenIdSettings(**{**right, **stated})

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from asgi_client import AsgiClient
 from certificates import own_certificate
 from discreet.errors import InvalidParameter
 from discreet.server import serving
+from discreet.server.pages.browser_session import POLICY
 from discreet.service.opened_service import open_service
 
 DATA = Path(__file__).parents[2] / "src" / "discreet" / "data" / "rand_hie.parquet"
@@ -37,6 +39,16 @@ roles = { people = ["analyst"] }
 operator = true
 """
 
+PROVIDER = """\
+[oidc]
+issuer = "https://login.example.org"
+client_id = "discreet"
+client_secret_file = "client-secret.txt"
+redirect = "https://discreet.example.org/oidc/callback"
+"""
+served: list[Any] = []
+"""What the last start would have run."""
+
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -46,9 +58,11 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path.write_text(SERVED)
 
     def run(app: Any, listening: Any, *, ready: Any, beside: Any) -> None:
-        del app, listening, beside
+        del listening, beside
+        served.append(app)
         ready()
 
+    served.clear()
     monkeypatch.setattr(serving, "run", run)
     own = logging.getLogger("discreet")
     before = (own.handlers[:], own.level, own.propagate)
@@ -110,3 +124,31 @@ def test_without_a_certificate_nothing_is_encrypted(file: Path) -> None:
     file.write_text("[service]\npg_port = 5433\n" + SERVED)
     (listening,) = given_to_postgres(file)
     assert (listening.host, listening.tls()) == ("127.0.0.1", None)
+
+
+def test_a_provider_that_the_file_names_has_its_button_and_its_ways(file: Path) -> None:
+    file.write_text(PROVIDER + SERVED)
+    file.with_name("client-secret.txt").write_text("s3cret\n")
+    serving.serve_file(file, tell=lambda _: None)
+    [app] = served
+    assert {"/oidc/login", "/oidc/callback"} <= {getattr(one, "path", "") for one in app.router.routes}
+    shown = AsgiClient(app).get("/sign-in").text
+    assert '<a class="button wide" href="/oidc/login">Sign in with your organization</a>' in shown
+    refused = AsgiClient(app).get("/oidc/callback?code=c&state=s")
+    assert (refused.status_code, refused.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert "account does not sign anybody in here" in refused.text
+    assert refused.headers["content-security-policy"] == POLICY
+    for without in ("issuer", "client_id", "redirect"):
+        lines = [line for line in PROVIDER.splitlines(keepends=True) if not line.startswith(without)]
+        file.write_text("".join(lines) + SERVED)
+        with pytest.raises(InvalidParameter, match=without):
+            serving.serve_file(file, tell=lambda _: None)
+
+
+@pytest.mark.parametrize("held", [None, b"", b" \n", b"\xff\xfe"])
+def test_a_secret_that_cannot_be_read_is_refused_in_words(file: Path, held: bytes | None) -> None:
+    file.write_text(PROVIDER + SERVED)
+    if held is not None:
+        file.with_name("client-secret.txt").write_bytes(held)
+    with pytest.raises(InvalidParameter, match="a file with the client's secret"):
+        serving.serve_file(file, tell=lambda _: None)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -173,3 +174,16 @@ def test_public_keys_are_named_for_documents(folder: Path) -> None:
         (folder / "service.toml").write_text(SERVICE.replace("rows = 300", f"rows = 300\npublic_keys = {wrong}"))
         with pytest.raises(InvalidParameter, match=match):
             open_service(folder / "service.toml")
+
+
+def test_every_part_of_a_service_file_in_the_documents_is_one(folder: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/service/operations.md").read_text(encoding="utf-8")
+    parts = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    sections = set()
+    for part in parts:
+        (folder / "part.toml").write_text(f'{part}\n[datasets.people]\ndeclaration = "people.toml"\n')
+        file = ServiceFile.read(folder / "part.toml")
+        sections |= file.document.values.keys()
+        assert len(list(file.datasets())) == 1
+        assert {one.name for one in file.principals()} <= {"ada@example.org"}
+    assert {"service", "oidc", "connections", "principals"} <= sections

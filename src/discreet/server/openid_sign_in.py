@@ -61,6 +61,7 @@ TIMEOUT = 10.0
 ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 LEEWAY = 60
 SCOPE = "openid email"
+LOGIN, CALLBACK = "/oidc/login", "/oidc/callback"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +80,12 @@ class OpenIdSettings:
         for name, url in (("issuer", self.issuer), ("redirect", self.redirect)):
             if not is_safe(url):
                 raise InvalidParameter(expected("an https address", name, url, "write https://..."))
+        if urlsplit(self.redirect).path != CALLBACK:
+            cure = f"write https://..., the service's own address, with {CALLBACK} behind it."
+            raise InvalidParameter(expected("the address of the callback", "redirect", self.redirect, cure))
+        if not self.client_id:
+            cure = "write the name under which the provider knows this service."
+            raise InvalidParameter(expected("a client of the provider", "client_id", self.client_id, cure))
 
 
 def is_safe(url: object) -> bool:
@@ -96,27 +103,34 @@ class OpenIdSignIn:
     """The two steps of a sign-in at a provider."""
 
     def __init__(
-        self, service: Service, settings: OpenIdSettings, connect: Callable[[], httpx.AsyncClient] | None = None
+        self,
+        service: Service,
+        settings: OpenIdSettings,
+        connect: Callable[[], httpx.AsyncClient] | None = None,
+        *,
+        refused: Callable[[Request], Response] | None = None,
     ) -> None:
         self._service = service
         self._settings = settings
         self._connect = connect or (lambda: httpx.AsyncClient(timeout=TIMEOUT, follow_redirects=False))
+        self._refused = refused or (lambda _: refusal(not_signed_in()))
+        """What a browser is shown that is not signed in."""
         self._found: dict[str, Any] = {}
 
     def routes(self) -> list[BaseRoute]:
         """Where browsers go."""
         return [
-            Route("/oidc/login", self.begin, methods=["GET"]),
-            Route("/oidc/callback", self.end, methods=["GET"]),
+            Route(LOGIN, self.begin, methods=["GET"]),
+            Route(CALLBACK, self.end, methods=["GET"]),
         ]
 
     async def begin(self, request: Request) -> Response:
         """Sends the browser to the provider."""
         try:
             provider = await self._provider()
-        except (httpx.HTTPError, ValueError):
+        except (httpx.HTTPError, ValueError, KeyError, TypeError):
             logger.exception("the provider does not answer")
-            return refusal(not_signed_in())
+            return await run_in_threadpool(self._refused, request)
         state, nonce, verifier = (random_key().hex() for _ in range(3))
         asked = {
             "response_type": "code",
@@ -139,7 +153,7 @@ class OpenIdSignIn:
             session = await self._session(request)
         except (DiscreetError, JoseError, httpx.HTTPError, ValueError, KeyError, TypeError):
             logger.warning("a sign-in at the provider was refused", exc_info=True)
-            response = refusal(not_signed_in())
+            response = await run_in_threadpool(self._refused, request)
         else:
             response = RedirectResponse("/", 303)
             browser.set_cookie(response, request, browser.SESSION, session)

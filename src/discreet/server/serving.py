@@ -16,7 +16,9 @@ from starlette.routing import BaseRoute
 from discreet.errors import InvalidParameter, expected
 from discreet.server.http_application import HttpLimits, application
 from discreet.server.log_lines import log_to_standard_error
-from discreet.server.openid_sign_in import OpenIdSettings, OpenIdSignIn
+from discreet.server.openid_sign_in import LOGIN, OpenIdSettings, OpenIdSignIn
+from discreet.server.pages.entrance_pages import refused_elsewhere
+from discreet.server.pages.page_site import PageSite
 from discreet.server.pages.routes import pages
 from discreet.server.run_server import Listening, run
 from discreet.service.configuration import ServiceFile
@@ -88,12 +90,26 @@ def _pages(service: Service, file: ServiceFile) -> list[BaseRoute]:
     settings = OpenIdSettings(
         issuer=stated.get("issuer", ""),
         client_id=stated.get("client_id", ""),
-        client_secret=None if secret is None else secret.read_text(encoding="utf-8").strip(),
+        client_secret=None if secret is None else _secret(secret),
         redirect=stated.get("redirect", ""),
         claim=stated.get("claim", "email"),
     )
-    elsewhere = {"label": "Sign in with your organization", "href": "/oidc/login"}
-    return [*OpenIdSignIn(service, settings).routes(), *pages(service, sign_in_elsewhere=elsewhere)]
+    elsewhere = {"label": "your organization", "href": LOGIN}
+    refused = partial(refused_elsewhere, PageSite(service, sign_in_elsewhere=elsewhere))
+    sign_in = OpenIdSignIn(service, settings, refused=refused)
+    return [*sign_in.routes(), *pages(service, sign_in_elsewhere=elsewhere)]
+
+
+def _secret(path: Path) -> str:
+    """What proves to the provider that it is this service."""
+    try:
+        found = path.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        found = ""
+    if not found:
+        cure = "write it there, for the account of the service alone; leave the key out for a client without one."
+        raise InvalidParameter(expected("a file with the client's secret", "client_secret_file", str(path), cure))
+    return found
 
 
 def serve_demo(

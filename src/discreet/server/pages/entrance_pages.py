@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from discreet.server.pages import browser_session as browser
@@ -12,6 +13,10 @@ from discreet.service.service_errors import NotSignedIn, forbidden
 BAD_TOKEN = Problem(
     message="This token does not sign anybody in.",
     hint="Check that all of it was pasted, and ask your curator for a new one if it has expired.",
+)
+BAD_ACCOUNT = Problem(
+    message="Your organization's account does not sign anybody in here.",
+    hint="Try once more from here, or ask your curator whether this account has been admitted.",
 )
 LONGEST_TOKEN = 4_000
 
@@ -57,6 +62,11 @@ def sign_in(site: PageSite, visit: Visit) -> Response:
     browser.set_cookie(response, visit.request, browser.SESSION, session)
     browser.set_cookie(response, visit.request, browser.VISITOR, "", lasts=0)
     return response
+
+
+def refused_elsewhere(site: PageSite, request: Request) -> Response:
+    """Says that what a provider answered signs nobody in, whatever is wrong with it."""
+    return browser.with_headers(_sign_in(site, site.visit(request), "/", BAD_ACCOUNT))
 
 
 def _sign_in(site: PageSite, visit: Visit, place: str, problem: Problem | None) -> Response:
