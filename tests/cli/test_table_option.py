@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
 from typer.testing import Result
 
+from discreet.cli.application import COMMANDS
 from discreet.cli.table_option import connections_of
 from discreet.errors import InvalidParameter
 from discreet.ledger.file_ledger import statement
@@ -159,6 +163,31 @@ def test_an_audit_takes_a_declaration(run: Run, declared: Path, file: Path) -> N
         assert "beside --table" in flat(refused.stderr)
     nobody = run("audit", "by_plan.sql", "--data", "made_up.parquet", "--epsilon", "1")
     assert "a privacy unit" in nobody.stderr
+
+
+def test_every_command_that_takes_a_table_takes_a_declaration() -> None:
+    described = {"--unit", "--each-row", "--bounds", "--neighbors"}
+    taking = set()
+    for name, module in COMMANDS.items():
+        command = typer.main.get_command(import_module(module).app)
+        options = {option for parameter in command.params for option in parameter.opts}
+        if options & described:
+            taking.add(name)
+            assert "--table" in options, name
+    answering = {"query", "explain", "series", "audit"}
+    assert taking == answering | {"top", "choose", "count-distinct", "truncated-total", "hierarchy", "kmeans"}
+
+
+def test_a_series_and_a_hierarchy_take_a_declaration(run: Run, declared: Path) -> None:
+    counted = "SELECT plan, COUNT(*) AS n FROM people GROUP BY plan"
+    by_site = ("--by", "site", "--start", "0", "--until", "3", "--every", "1", "--windows", "1", "--max-steps", "1")
+    done = run("series", "--table", declared, counted, *by_site, "--through", "3", "--epsilon", "1")
+    assert done.exit_code == 0, done.stderr
+    pq.write_table(pa.table({"site": [0, 1], "plan": ["free", "25%"]}), "places.parquet")
+    counted = "SELECT site, plan, COUNT(*) AS n FROM people GROUP BY site, plan"
+    done = run("hierarchy", "--table", declared, counted, "--keys", "places.parquet", "--epsilon", "1")
+    assert done.exit_code == 0, done.stderr
+    assert statement(str(declared.with_name("declared.db"))).spent.epsilon == 2
 
 
 def test_addresses_are_read_once() -> None:
