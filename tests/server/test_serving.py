@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
 import ssl
 import stat
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from certificates import own_certificate
 from discreet.errors import InvalidParameter
 from discreet.server import serving
 from discreet.server.pages.browser_session import POLICY
+from discreet.server.run_server import Listening
 from discreet.service.opened_service import open_service
 
 DATA = Path(__file__).parents[2] / "src" / "discreet" / "data" / "rand_hie.parquet"
@@ -152,3 +154,62 @@ def test_a_secret_that_cannot_be_read_is_refused_in_words(file: Path, held: byte
         file.with_name("client-secret.txt").write_bytes(held)
     with pytest.raises(InvalidParameter, match="a file with the client's secret"):
         serving.serve_file(file, tell=lambda _: None)
+
+
+TOKENS = {"curator": "dst_" + "A" * 43, "analyst": "dst_" + "B" * 43}
+
+
+def test_a_second_demo_writes_its_tokens_over_those_of_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    serving.write_tokens(path, TOKENS, over_earlier=True)
+    later = {name: token[:-1] + "C" for name, token in TOKENS.items()}
+    serving.write_tokens(path, later, over_earlier=True)
+    assert json.loads(path.read_text()) == later
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(InvalidParameter, match="not there yet"):
+        serving.write_tokens(path, TOKENS)
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        "",
+        "[]",
+        "null",
+        "{",
+        json.dumps({**TOKENS, "operator": "x"}),
+        json.dumps({"curator": TOKENS["curator"]}),
+        json.dumps({**TOKENS, "analyst": "my notes"}),
+        json.dumps({**TOKENS, "analyst": 1}),
+        json.dumps(TOKENS) + " " * 10_000,
+        "\ud800",
+    ],
+)
+def test_what_no_demo_wrote_is_not_replaced(tmp_path: Path, held: str) -> None:
+    path = tmp_path / "tokens.json"
+    path.write_bytes(held.encode("utf-8", "surrogatepass"))
+    before = path.read_bytes()
+    with pytest.raises(InvalidParameter, match="not there yet"):
+        serving.write_tokens(path, TOKENS, over_earlier=True)
+    assert path.read_bytes() == before
+
+
+def test_a_link_is_not_followed_to_be_replaced(tmp_path: Path) -> None:
+    (tmp_path / "kept.json").write_text(json.dumps(TOKENS))
+    (tmp_path / "tokens.json").symlink_to("kept.json")
+    with pytest.raises(InvalidParameter, match="not there yet"):
+        serving.write_tokens(tmp_path / "tokens.json", TOKENS, over_earlier=True)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InvalidParameter, match="not there yet"):
+        serving.write_tokens(tmp_path / "folder", TOKENS, over_earlier=True)
+
+
+def test_a_demo_on_a_port_that_is_taken_leaves_the_tokens_of_the_other(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    serving.write_tokens(path, TOKENS)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listening = Listening(port=taken.getsockname()[1])
+        with pytest.raises(InvalidParameter, match="a free address"):
+            serving.serve_demo(tmp_path, listening, path, tell=lambda _: None)
+    assert json.loads(path.read_text()) == TOKENS
+    assert not (tmp_path / "state.db").exists()

@@ -120,6 +120,11 @@ async def _serve(app: FastAPI, listening: Listening, ready: Callable[[], None], 
         await server.serve(sockets=[sockets])
 
 
+def check_free(listening: Listening) -> None:
+    """Refuses an address where something listens already, before anything is written for a start there."""
+    _bound(listening).close()
+
+
 def _bound(listening: Listening) -> socket.socket:
     family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
     try:

@@ -20,18 +20,23 @@ from discreet.server.openid_sign_in import LOGIN, OpenIdSettings, OpenIdSignIn
 from discreet.server.pages.entrance_pages import refused_elsewhere
 from discreet.server.pages.page_site import PageSite
 from discreet.server.pages.routes import pages
-from discreet.server.run_server import Listening, run
+from discreet.server.run_server import Listening, check_free, run
 from discreet.service.configuration import ServiceFile
 from discreet.service.demonstration import demo_service
 from discreet.service.opened_service import open_service
 from discreet.service.service import Service
+from discreet.service.tokens import is_token
 
 Face = Callable[[Service], Awaitable[Any]]
 """Starts another face of a service beside HTTP."""
+LARGEST = 10_000
+"""Bytes of a file of tokens of the demonstration."""
 
 
-def write_tokens(path: Path, tokens: Mapping[str, str]) -> None:
-    """Writes tokens where nothing is yet, for their owner alone."""
+def write_tokens(path: Path, tokens: Mapping[str, str], *, over_earlier: bool = False) -> None:
+    """Writes tokens where nothing is yet, for their owner alone; or over those of an earlier start of the same."""
+    if over_earlier and _has_tokens_of(path, tokens):
+        path.unlink()
     try:
         file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError:
@@ -43,6 +48,17 @@ def write_tokens(path: Path, tokens: Mapping[str, str]) -> None:
     with os.fdopen(file, "w", encoding="utf-8") as target:
         json.dump(dict(tokens), target, indent=2)
         target.write("\n")
+
+
+def _has_tokens_of(path: Path, names: Iterable[str]) -> bool:
+    """Whether a file is what `write_tokens` wrote for these names, and nothing else."""
+    try:
+        if path.is_symlink() or path.stat().st_size > LARGEST:
+            return False
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and set(found) == set(names) and all(is_token(one) for one in found.values())
 
 
 def serve_file(
@@ -116,10 +132,11 @@ def serve_demo(
     folder: Path, listening: Listening, tokens: Path, *, tell: Callable[[str], Any], faces: Iterable[Face] = ()
 ) -> None:
     """Serves the bundled table, with its files in `folder`, until a signal."""
+    check_free(listening)  # the tokens of a demo that runs stay
     with ExitStack() as held:
         service, made = demo_service(folder, held)
         held.callback(service.close)
-        write_tokens(tokens, made)
+        write_tokens(tokens, made, over_earlier=True)  # those of a demo end with it
         app = application(service, pages=pages(service))
 
         def ready() -> None:
