@@ -1,6 +1,6 @@
 // Pictures of error bars, as SVG whose colors come from the style sheet. Each has its numbers in a table beside it.
 import { axisBottom, axisLeft } from "d3-axis";
-import { scaleBand, scaleLinear, scaleLog, scalePow, scaleTime, scaleUtc } from "d3-scale";
+import { scaleBand, scaleLinear, scaleLog, scalePow, scaleUtc } from "d3-scale";
 import { select } from "d3-selection";
 import { area, curveStepAfter, line } from "d3-shape";
 
@@ -125,6 +125,13 @@ export function drawIntervals(host, { name, rows, width }) {
   });
 }
 
+/** An axis of moments in UTC, as the tables have them: days by name, and hours from 00 to 23. */
+function timeline(x, width) {
+  const [days, minutes, seconds] = [x.tickFormat(), x.tickFormat(null, "%H:%M"), x.tickFormat(null, "%H:%M:%S")];
+  const shown = (at) => (at % 60_000 ? seconds(at) : at % 86_400_000 ? minutes(at) : days(at));
+  return axisBottom(x).ticks(width < 480 ? 3 : 6).tickFormat(shown).tickSizeOuter(0);
+}
+
 /** What has been spent, as a staircase over time, below the allowance. */
 export function drawSpending(host, { steps, allowance, width }) {
   const height = 240;
@@ -132,7 +139,7 @@ export function drawSpending(host, { steps, allowance, width }) {
   const svg = sheet(host, width, height, "Epsilon spent over time; the numbers are in the table below");
   const first = steps[0].time;
   const last = Math.max(steps[steps.length - 1].time, first + 60_000);
-  const x = scaleTime([first, last], [left, right]);
+  const x = scaleUtc([first, last], [left, right]);
   const y = scaleLinear([0, allowance], [bottom, top]);
   const spent = [...steps, { time: last, spent: steps[steps.length - 1].spent }];
   const path = { x: (step) => x(step.time), y: (step) => y(step.spent) };
@@ -150,7 +157,7 @@ export function drawSpending(host, { steps, allowance, width }) {
   svg.append("path").attr("class", "spent-line").attr("d", line().curve(curveStepAfter).x(path.x).y(path.y)(spent));
   svg.append("line").attr("class", "limit").attr("x1", left).attr("x2", right).attr("y1", y(allowance)).attr("y2", y(allowance));
   svg.append("text").attr("class", "limit-label").attr("x", right).attr("y", y(allowance) + 15).text("allowance");
-  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${bottom})`).call(axisBottom(x).ticks(width < 480 ? 3 : 6).tickSizeOuter(0));
+  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${bottom})`).call(timeline(x, width));
   svg.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(axisLeft(y).ticks(4).tickSizeOuter(0));
 }
 
@@ -188,7 +195,7 @@ export function drawBand(host, { name, points, width }) {
   svg.append("path").attr("class", "band").attr("d", band(points));
   svg.append("path").attr("class", "spent-line").attr("d", middle(points));
   if (points.length === 1) whisker(svg, at(points[0]), y(points[0].low), y(points[0].high), y(points[0].value), true);
-  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${bottom})`).call(axisBottom(x).ticks(width < 480 ? 3 : 6).tickSizeOuter(0));
+  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${bottom})`).call(timeline(x, width));
   svg
     .append("g")
     .attr("class", "axis")

@@ -7,9 +7,11 @@ import io
 import json
 import math
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -216,3 +218,25 @@ def test_an_auditor_reads_and_verifies_the_log(keys: Keyboard, served: Served) -
     keys.go("Verify the ledger", "**/log?verified=chain")
     assert page.evaluate("document.activeElement.textContent").strip().startswith("Verified:")
     assert keys.fits()
+
+
+def test_the_picture_of_spending_has_the_times_of_the_table(chromium: Any, served: Served) -> None:
+    """In UTC, from 00 to 23 hours, wherever the browser is."""
+    asked = {"question": {"sql": "SELECT COUNT(*) AS n FROM people"}, "price": {"epsilon": "0.01"}, "fresh": True}
+    head = {"Authorization": f"Bearer {served.tokens['analyst']}"}
+    assert httpx.post(f"{served.address}/api/v1/releases", json=asked, headers=head, timeout=60).status_code == 202
+    context = chromium.new_context(timezone_id="America/St_Johns")
+    keys = Keyboard(context.new_page(), served.address)
+    keys.sign_in(served.tokens["curator"])
+    keys.open("/datasets/people/spending")
+    keys.page.wait_for_selector("#spending .axis text")
+    drawn = keys.page.locator("#spending .axis").first.locator("text").all_text_contents()
+    rows = keys.page.locator("tr[data-time]")
+    ends = [datetime.fromisoformat(str(rows.nth(at).get_attribute("data-time"))) for at in (0, -1)]
+    begin, end = min(ends) - timedelta(minutes=2), max(ends) + timedelta(minutes=2)
+    context.close()
+    assert drawn
+    for text in (one for one in drawn if ":" in one):  # midnight has the name of its day
+        hour, minute, *_ = (int(part) for part in text.split(":"))
+        moments = [begin.replace(hour=hour, minute=minute, second=0) + timedelta(days=days) for days in (0, 1)]
+        assert any(begin <= one <= end for one in moments), (text, begin, end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -80,3 +81,16 @@ def test_a_failure_has_no_details(analyst: Browser, monkeypatch: pytest.MonkeyPa
     assert "Something went wrong" in answer.text
     assert "secret" not in answer.text
     assert "ZeroDivision" not in answer.text
+
+
+def test_the_list_says_what_is_left_to_spend(every_browser: dict[str, Browser]) -> None:
+    """Of the innermost allowance: an analyst's own, otherwise that of the data set."""
+    for role, label, allowance in (
+        ("analyst", "Your own", 4),
+        ("curator", "Data set people", 10),
+        ("auditor", "Data set people", 10),
+    ):
+        text = every_browser[role].get("/datasets").text
+        assert re.findall(r"<strong>([^<]*)</strong></span>\s*<span[^>]*>[\d.]+ of ([\d.]+) left", text) == [
+            (label, f"{allowance}")
+        ]

@@ -172,9 +172,12 @@ def declared(site: PageSite, visit: Visit) -> dict[str, Any]:
     return found
 
 
-def levels_of(site: PageSite, visit: Visit) -> list[LevelView]:
-    """The levels that a release is charged to, the outermost first; none for those who may not see them."""
-    name = visit.name("dataset")
+def levels_of(site: PageSite, visit: Visit, dataset: str | None = None) -> list[LevelView]:
+    """The levels that a release is charged to, the outermost first; none for those who may not see them.
+
+    Of the data set of this page, or of the one that is named.
+    """
+    name = visit.name("dataset") if dataset is None else dataset
     if not visit.who.may(Action.BUDGET, name):
         return []
     listed = [level_view(one) for one in site.service.budget(visit.who, name)]

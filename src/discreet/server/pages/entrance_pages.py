@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from discreet.server.pages import browser_session as browser
-from discreet.server.pages.dataset_tabs import base_of
+from discreet.server.pages.dataset_tabs import base_of, levels_of
 from discreet.server.pages.page_site import THEMES, PageSite, Problem, Visit
 from discreet.service.service_errors import NotSignedIn, forbidden
 
@@ -95,6 +95,9 @@ def choose_theme(site: PageSite, visit: Visit) -> Response:
 
 
 def datasets_page(site: PageSite, visit: Visit) -> Response:
-    """The data sets that somebody has a role for."""
-    found = [one | {"href": base_of(one["name"])} for one in site.service.datasets(visit.who)]
+    """The data sets that somebody has a role for, each with the innermost allowance that they spend from."""
+    found = [
+        one | {"href": base_of(one["name"]), "levels": levels_of(site, visit, one["name"])[-1:]}
+        for one in site.service.datasets(visit.who)
+    ]
     return site.show(visit, "datasets.html", datasets=found)
