@@ -13,7 +13,7 @@ from discreet.server.pages.entrance_pages import go
 from discreet.server.pages.page_site import PageSite, Problem, Visit
 from discreet.service.purses import ANALYST, DATA_SET, GROUP
 from discreet.service.roles import Action
-from discreet.service.service_errors import Forbidden, NotSignedIn
+from discreet.service.service_errors import Forbidden, NotSignedIn, forbidden
 
 NOTES = {
     "admit": "The analyst is admitted.",
@@ -142,6 +142,8 @@ def decide(site: PageSite, visit: Visit) -> Response:
         if done not in {"approve", "decline"}:
             raise InvalidParameter(expected("approve or decline", "do", done[:40], "press one of the buttons."))
         request, why = visit.fields.text("request"), visit.fields.text("why")
+        if request not in {one.id for one in site.service.requests(visit.who, name)}:
+            raise forbidden()
         decided = site.service.decide(visit.who, request, approve=done == "approve", reason=why)
     except (Forbidden, NotSignedIn):
         raise
