@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,6 +79,28 @@ def test_a_session_ends_with_its_token_and_begins_no_other(tmp_path: Path) -> No
         members.authenticate(sessions[1])
     assert members.authenticate(sessions[2]).name == "bob"
     store.close()
+
+
+def test_a_session_that_is_begun_while_its_token_is_revoked_ends_with_it(
+    opened: Callable[[], StateStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The revocation comes between the look at the token and the session; it ended only the sessions of then."""
+    store = opened()
+    members, read = Members(store), store.read
+    members.add("ada")
+    token, record = members.issue("ada")
+
+    def read_and_revoked(sql: str, *values: Any) -> Any:
+        found = read(sql, *values)
+        monkeypatch.undo()
+        members.revoke(record.id)
+        return found
+
+    monkeypatch.setattr(store, "read", read_and_revoked)
+    with pytest.raises(NotSignedIn):
+        members.authenticate(members.sign_in(token))
+    monkeypatch.undo()
+    assert store.read("SELECT COUNT(*) FROM token WHERE kind = 'session' AND revoked IS NULL") == [(0,)]
 
 
 def test_hostile_texts_are_no_tokens() -> None:

@@ -132,22 +132,25 @@ class Members:
         now = self._clock()
         if expires is not None and not now < expires <= now + LONGEST_LIFE:
             raise InvalidParameter(expected("a time within a year from now", "expires", expires, "give one, or none."))
-        token, record = (
-            new_token(),
-            TokenRecord(id=new_id(), principal=name, created=now, expires=expires, revoked=None),
-        )
+        return self._made(name, expires, kind)
+
+    def _made(self, name: str, expires: float | None, kind: str, of: str | None = None) -> tuple[str, TokenRecord]:
+        """A new token; one that is begun `of` another, by its hash, only while that one holds, and so ended with it."""
+        token, now = new_token(), self._clock()
+        record = TokenRecord(id=new_id(), principal=name, created=now, expires=expires, revoked=None)
 
         def work(execute: Execute) -> None:
+            if of is not None and not execute("SELECT 1 FROM token WHERE hash = ? AND revoked IS NULL", of):
+                raise not_signed_in()  # revoked since it was looked up: who revoked it ended the sessions of then
             sql = "INSERT INTO token (hash, id, principal, created, expires, kind) VALUES (?, ?, ?, ?, ?, ?)"
             execute(sql, hash_of(token), record.id, name, now, expires, kind)
 
         self._store.write(work)
         return token, record
 
-    def session(self, name: str, until: float | None = None) -> str:
-        """The secret of a new session, for a cookie; it signs in like a token, for twelve hours at most."""
-        end = self._clock() + SESSION_LIFE
-        return self.issue(name, expires=end if until is None else min(end, until), kind=SESSION)[0]
+    def session(self, name: str) -> str:
+        """The secret of a new session, for a cookie; it signs in like a token, for twelve hours."""
+        return self.issue(name, expires=self._clock() + SESSION_LIFE, kind=SESSION)[0]
 
     def sign_in(self, token: object) -> str:
         """The secret of a session for whoever has a token, no longer than the token itself; a session begins no other.
@@ -158,7 +161,9 @@ class Members:
         who, expires, kind = self._holder(token)
         if kind != TOKEN:
             raise not_signed_in()
-        return self.session(who.name, expires)
+        end = self._clock() + SESSION_LIFE
+        until = end if expires is None else min(end, expires)
+        return self._made(who.name, until, SESSION, of=hash_of(str(token)))[0]
 
     def tokens(self) -> list[TokenRecord]:
         """All tokens, without sessions."""
