@@ -10,9 +10,10 @@ Relies on
 Proof
     `state`, `nonce` and the verifier are 256 random bits each, kept in a cookie that scripts cannot read. The callback
     refuses another state than the cookie's; the provider gives the code's tokens for the cookie's verifier alone, whose
-    hash was sent at the beginning; the ID token has to be signed by a key of the provider, be for this client, be
-    valid now, and hold the cookie's nonce. The cookie is used up by the first callback. Whatever is wrong, the answer
-    is the same.
+    hash was sent at the beginning; the ID token has to be signed by a key of the provider, be for this client and not
+    for another one, be valid now, and hold the cookie's nonce. A claim that is no text names nobody. The cookie is used
+    up by the first callback. Whatever is wrong, the answer is the same: whatever a reply has in place of what it
+    should, or however long or slow it is.
 Rounding
     None.
 Source
@@ -22,15 +23,26 @@ Mutant
     any-email: an address counts that the provider does not say is verified; killed by
     test_a_token_with_other_claims_is_refused.
     any-state: the state is not compared; killed by test_a_callback_that_this_browser_did_not_begin_is_refused.
+    any-claim-is-text: what is no text is written out, and stands for whoever has that name; killed by
+    test_a_claim_that_is_no_text_names_nobody.
+    other-clients-tokens: a token counts that the provider made for another of its clients, too; killed by
+    test_a_token_with_other_claims_is_refused.
+    known-failures-alone: what fails in an unknown way is no refusal; killed by
+    test_whatever_the_provider_replies_the_answer_is_one.
+    replies-without-end: a reply is read for as long as it goes on; killed by
+    test_a_reply_that_is_long_or_slow_is_given_up.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
+import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,14 +51,13 @@ import httpx
 from authlib.common.urls import add_params_to_uri  # type: ignore[import-untyped]  # it ships no types
 from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]  # as above
 from joserfc import jwt
-from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from discreet.errors import DiscreetError, InvalidParameter, expected
+from discreet.errors import InvalidParameter, expected
 from discreet.noise.entropy import random_key
 from discreet.server.http_errors import refusal
 from discreet.server.pages import browser_session as browser
@@ -58,6 +69,8 @@ logger = logging.getLogger("discreet.http")
 COOKIE = "discreet_oidc"
 LASTS = 600
 TIMEOUT = 10.0
+"""Seconds for all that is asked of the provider in one step of a sign-in."""
+LONGEST_REPLY = 1 << 20
 ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 LEEWAY = 60
 SCOPE = "openid email"
@@ -89,14 +102,20 @@ class OpenIdSettings:
 
 
 def is_safe(url: object) -> bool:
-    """Whether an address is protected by TLS, or on the loopback."""
-    parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
-    if parts.scheme == "https":
-        return bool(parts.hostname)
+    """Whether this is an address that is protected by TLS, or on the loopback."""
+    if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url:
+        return False
     try:
-        return parts.scheme == "http" and ipaddress.ip_address(parts.hostname or "").is_loopback
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port  # a port that is none raises
     except ValueError:
-        return parts.scheme == "http" and parts.hostname == "localhost"
+        return False
+    if parts.scheme == "https":
+        return bool(host)
+    try:
+        return parts.scheme == "http" and ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return parts.scheme == "http" and host == "localhost"
 
 
 class OpenIdSignIn:
@@ -126,12 +145,20 @@ class OpenIdSignIn:
 
     async def begin(self, request: Request) -> Response:
         """Sends the browser to the provider."""
+        state, nonce, verifier = (random_key().hex() for _ in range(3))
         try:
-            provider = await self._provider()
-        except (httpx.HTTPError, ValueError, KeyError, TypeError):
+            place = await self._place(state, nonce, verifier)
+        except Exception:
             logger.exception("the provider does not answer")
             return await run_in_threadpool(self._refused, request)
-        state, nonce, verifier = (random_key().hex() for _ in range(3))
+        response = RedirectResponse(place, 303)
+        self._keep(response, request, f"{state}.{nonce}.{verifier}", LASTS)
+        return response
+
+    async def _place(self, state: str, nonce: str, verifier: str) -> str:
+        """Where the browser goes, with what the provider is to send back or to compare."""
+        async with self._asked() as http:
+            provider = await self._provider(http)
         asked = {
             "response_type": "code",
             "client_id": self._settings.client_id,
@@ -142,16 +169,14 @@ class OpenIdSignIn:
             "code_challenge": create_s256_code_challenge(verifier),
             "code_challenge_method": "S256",
         }
-        response = RedirectResponse(add_params_to_uri(provider["authorization_endpoint"], list(asked.items())), 303)
-        self._keep(response, request, f"{state}.{nonce}.{verifier}", LASTS)
-        return response
+        return str(add_params_to_uri(provider["authorization_endpoint"], list(asked.items())))
 
     async def end(self, request: Request) -> Response:
         """Begins a session for whom the provider names; whatever is wrong, the answer is one."""
         response: Response
         try:
             session = await self._session(request)
-        except (DiscreetError, JoseError, httpx.HTTPError, ValueError, KeyError, TypeError):
+        except Exception:  # a reply may have anything in any place, of which each library makes errors of its own
             logger.warning("a sign-in at the provider was refused", exc_info=True)
             response = await run_in_threadpool(self._refused, request)
         else:
@@ -165,23 +190,34 @@ class OpenIdSignIn:
         given = request.query_params.get("state", "")
         if not hmac.compare_digest(given.encode(), state.encode()):
             raise not_signed_in()
-        claims = await self._claims(request.query_params["code"], verifier)
+        async with self._asked() as http:
+            claims = await self._claims(http, request.query_params["code"], verifier)
         if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
             raise not_signed_in()
-        name = claims[self._settings.claim]
-        # Whoever may choose an address at the provider would be whoever has it here; some send the word as a text.
-        if self._settings.claim == "email" and claims.get("email_verified") not in (True, "true"):
+        if not is_for(self._settings.client_id, claims):
             raise not_signed_in()
-        return await run_in_threadpool(self._begun, str(name))
+        name, verified = claims[self._settings.claim], claims.get("email_verified")
+        if not isinstance(name, str):  # written out, null would be whoever is called None here
+            raise not_signed_in()
+        # Whoever may choose an address at the provider would be whoever has it here; some send the word as a text.
+        if self._settings.claim == "email" and not (verified is True or verified == "true"):
+            raise not_signed_in()
+        return await run_in_threadpool(self._begun, name)
 
     def _begun(self, name: str) -> str:
         if not self._service.members.exists(name):
             raise not_signed_in()
         return self._service.open_session(self._service.members.principal(name))
 
-    async def _claims(self, code: str, verifier: str) -> dict[str, Any]:
+    @asynccontextmanager
+    async def _asked(self) -> AsyncIterator[httpx.AsyncClient]:
+        """A connection to the provider, for a limited time whatever it sends."""
+        async with asyncio.timeout(TIMEOUT), self._connect() as http:
+            yield http
+
+    async def _claims(self, http: httpx.AsyncClient, code: str, verifier: str) -> dict[str, Any]:
         """What a signed ID token says, for the code that the browser brought."""
-        provider = await self._provider()
+        provider = await self._provider(http)
         settings = self._settings
         form = {
             "grant_type": "authorization_code",
@@ -191,12 +227,11 @@ class OpenIdSignIn:
             "code_verifier": verifier,
         }
         login = httpx.BasicAuth(settings.client_id, settings.client_secret) if settings.client_secret else None
-        async with self._connect() as http:
-            answer = await http.post(provider["token_endpoint"], data=form, auth=login or httpx.USE_CLIENT_DEFAULT)
-            answer.raise_for_status()
-            keys = await http.get(provider["jwks_uri"])
-            keys.raise_for_status()
-        token = jwt.decode(answer.json()["id_token"], KeySet.import_key_set(keys.json()), algorithms=ALGORITHMS)
+        answer = await _replied(
+            http, "POST", provider["token_endpoint"], data=form, auth=login or httpx.USE_CLIENT_DEFAULT
+        )
+        keys = KeySet.import_key_set(await _replied(http, "GET", provider["jwks_uri"]))
+        token = jwt.decode(answer["id_token"], keys, algorithms=ALGORITHMS)
         registry = jwt.JWTClaimsRegistry(
             now=int(time.time()),
             leeway=LEEWAY,
@@ -208,13 +243,11 @@ class OpenIdSignIn:
         registry.validate(token.claims)
         return dict(token.claims)
 
-    async def _provider(self) -> dict[str, Any]:
+    async def _provider(self, http: httpx.AsyncClient) -> dict[str, Any]:
         """What the provider says of itself; asked once."""
         if not self._found:
-            async with self._connect() as http:
-                answer = await http.get(f"{self._settings.issuer.rstrip('/')}/.well-known/openid-configuration")
-                answer.raise_for_status()
-            found = answer.json()
+            place = f"{self._settings.issuer.rstrip('/')}/.well-known/openid-configuration"
+            found = await _replied(http, "GET", place)
             places = ("authorization_endpoint", "token_endpoint", "jwks_uri")
             if found["issuer"] != self._settings.issuer or not all(is_safe(found[name]) for name in places):
                 raise ValueError("another issuer")
@@ -229,3 +262,29 @@ class OpenIdSignIn:
         secure = browser.is_secure(request)
         name = browser.cookie_name(COOKIE, secure=secure)
         response.set_cookie(name, value, max_age=lasts, path="/", secure=secure, httponly=True, samesite="lax")
+
+
+def is_for(client: str, claims: Mapping[str, Any]) -> bool:
+    """Whether an ID token was made for this client: no other one is named beside it, or it is the one that asked.
+
+    >>> is_for("discreet", {"aud": "discreet"}), is_for("discreet", {"aud": ["discreet", "other"]})
+    (True, False)
+    >>> is_for("discreet", {"aud": ["discreet", "other"], "azp": "discreet"})
+    True
+    """
+    asked_by = claims.get("azp")
+    return bool(asked_by == client if asked_by is not None else claims["aud"] in (client, [client]))
+
+
+async def _replied(http: httpx.AsyncClient, method: str, url: str, **given: Any) -> Any:
+    """The JSON of a reply of moderate length; as it is sent, since little that is compressed may be much."""
+    body = bytearray()
+    async with http.stream(method, url, headers={"Accept-Encoding": "identity"}, **given) as answer:
+        answer.raise_for_status()
+        if answer.headers.get("Content-Encoding", "identity") != "identity":
+            raise ValueError("a compressed reply")
+        async for part in answer.aiter_bytes():
+            body += part
+            if len(body) > LONGEST_REPLY:
+                raise ValueError("a longer reply")
+    return json.loads(body)
