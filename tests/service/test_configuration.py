@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import DiscreetError, InvalidParameter
+from discreet.service import opened_service
 from discreet.service.configuration import ServiceFile
 from discreet.service.opened_service import open_service
 from discreet.service.roles import Role
+from discreet.service.service_errors import Conflict
 from discreet.testing.example_tables import visits
 from service_fixtures import ask
 
@@ -127,6 +130,33 @@ def test_nobody_leaves_a_group_by_a_new_start(folder: Path) -> None:
         path.write_text(added.replace(head, f'{head}\ngroups = {{ visits = "{group}" }}'))
         with pytest.raises(DiscreetError, match="the group that they are in"):
             open_service(path)
+
+
+def test_nobody_leaves_a_group_that_they_come_into_during_a_start(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A curator admits somebody by one process, while another one is being started by a file that names no group."""
+    path = folder / "service.toml"
+    path.write_text(SERVICE.replace("rows = 300", "groups = { staff = { epsilon = 0.5 } }"))
+    service, _ = open_service(path)
+    cleo, look = service.members.principal("cleo"), opened_service._group
+
+    def look_and_admit(opened: Any, file: Any, facts: Any, dataset: Any) -> str | None:
+        found = look(opened, file, facts, dataset)
+        if facts.name == "eve":
+            service.admit(cleo, "visits", "eve", group="staff", allowance={"epsilon": "0.1"})
+        return found
+
+    monkeypatch.setattr(opened_service, "_group", look_and_admit)
+    path.write_text(f'{path.read_text()}\n[principals.eve]\nroles = {{ visits = ["analyst"] }}\n')
+    with pytest.raises(Conflict):
+        open_service(path)
+    assert service.members.principal("eve").groups == {"visits": "staff"}
+    monkeypatch.undo()
+    again, _ = open_service(path)
+    again.close()
+    assert service.members.principal("eve").groups == {"visits": "staff"}
+    service.close()
 
 
 def test_addresses_may_come_from_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

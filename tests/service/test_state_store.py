@@ -196,11 +196,13 @@ def test_roles_and_tokens(opened: Callable[[], StateStore]) -> None:
     members, other = Members(opened()), Members(opened())
     members.add("root", operator=True)
     members.add("root")
-    members.give("ada", "people", Role.ANALYST, "staff")
-    members.give("ada", "people", Role.ANALYST, "visitors")
+    members.admit("ada", "people", "staff")
+    members.give("ada", "people", Role.ANALYST)
+    with pytest.raises(Conflict):
+        members.admit("ada", "people", "visitors")
     token, record = members.issue("ada")
     found = other.authenticate(token)
-    assert (found.name, found.groups, other.principal("root").operator) == ("ada", {"people": "visitors"}, True)
+    assert (found.name, found.groups, other.principal("root").operator) == ("ada", {"people": "staff"}, True)
     other.revoke(record.id)
     with pytest.raises(DiscreetError):
         members.authenticate(token)

@@ -101,14 +101,11 @@ class Members:
         )
         self._store.write(lambda execute: execute(sql, name, int(operator)))
 
-    def give(self, name: str, dataset: str, role: Role, group: str | None = None) -> None:
-        """Gives a role for a data set."""
+    def give(self, name: str, dataset: str, role: Role) -> None:
+        """Gives a role for a data set; of an analyst, in no group, unless they are in one."""
         self.add(name)
-        sql = (
-            "INSERT INTO member VALUES (?, ?, ?, ?) ON CONFLICT (principal, dataset, role) "
-            "DO UPDATE SET grouped = excluded.grouped"
-        )
-        self._store.write(lambda execute: execute(sql, name, dataset, role.value, group))
+        sql = "INSERT INTO member VALUES (?, ?, ?, NULL) ON CONFLICT (principal, dataset, role) DO NOTHING"
+        self._store.write(lambda execute: execute(sql, name, dataset, role.value))
 
     def admit(self, name: str, dataset: str, group: str | None) -> None:
         """Makes somebody an analyst of a data set, in a group or not.

@@ -98,7 +98,10 @@ def _opened(file: ServiceFile, facts: DataSetFacts, connections: dict[str, str])
 def _admit(service: Service, facts: PrincipalFacts, groups: Mapping[str, str | None]) -> None:
     service.members.add(facts.name, operator=facts.operator)
     for dataset, role in _roles(facts):
-        service.members.give(facts.name, dataset, role, groups[dataset])
+        if role is Role.ANALYST:  # refused where another process has admitted them to another group since it was looked
+            service.members.admit(facts.name, dataset, groups[dataset])
+        else:
+            service.members.give(facts.name, dataset, role)
 
 
 def _roles(facts: PrincipalFacts) -> Iterator[tuple[str, Role]]:
