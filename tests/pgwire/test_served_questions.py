@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,6 +117,23 @@ def test_a_token_that_has_ended_asks_nothing_more(served: Served) -> None:
         for text in (sql, query("EXPLAIN SELECT COUNT(*) FROM people"), query("SELECT SUM(admissions) FROM people")):
             assert state(client.ask(text)) == "28P01"
     assert spent(served) == before
+
+
+def test_a_token_that_ends_while_an_answer_is_awaited_gets_none(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = served[0]
+    token, record = service.members.issue("analyst")
+    submit = service.submit
+
+    def submit_and_revoked(*given: Any, **named: Any) -> Any:
+        job = submit(*given, **named)
+        service.members.revoke(record.id)
+        return job
+
+    monkeypatch.setattr(service, "submit", submit_and_revoked)
+    with RawClient(served[2], token=token, user="analyst") as client:
+        assert state(client.ask(query("SELECT COUNT(*) FROM people WHERE admissions > 3"))) == "28P01"
 
 
 def test_another_price_is_another_answer(served: Served) -> None:

@@ -11,7 +11,8 @@ Proof
     The key is a digest of the ask, price included, and of the declarations of the data sets. So a repeated statement is
     the job of before, whose answer is public; where a data set was declared anew, it is a new job. One that failed has
     no answer: it is asked as a new job, whose release is looked for on record first. `explained` calls `explain` alone.
-    Whoever asks has the rights of that moment: the token is looked up again for each question.
+    Whoever asks has the rights of that moment: the token is looked up again for each question, and before its answer,
+    which may come ten minutes later.
 Rounding
     What remains rounds down, in `service.ledger_views`.
 Source
@@ -20,6 +21,8 @@ Mutant
     prices-share-an-answer: the key leaves the price out; killed by test_another_price_is_another_answer.
     connections-outlive-tokens: the token is looked up at the sign-in alone; killed by
     test_a_token_that_has_ended_asks_nothing_more.
+    answers-outlive-tokens: it is not looked up again before an answer; killed by
+    test_a_token_that_ends_while_an_answer_is_awaited_gets_none.
 """
 
 from __future__ import annotations
@@ -164,7 +167,8 @@ class ServedQuestions:
         return job
 
     def _taken(self, job: Any, *, is_new: bool) -> tuple[Any, str]:
-        """The answer of a job that has ended, and what it cost now."""
+        """The answer of a job that has ended, and what it cost now; to whoever may still have it by then."""
+        self._admitted()
         table = self._service.answer(self._principal, job.id).to_pyarrow()
         if job.paid and is_new:
             self._left.pop(job.dataset, None)
