@@ -143,7 +143,7 @@ def windowed(node: exp.Window, scope: Scope, lower: Lower) -> ir.Value:
     if OVER_GROUPS not in function.meta:
         raise refusal(node, scope.text)
     order, name = node.args.get("order"), function.name
-    keys = [sort_key(one, lower(one.this, scope)) for one in order.expressions] if order else []
+    keys = _first_of_each([sort_key(one, lower(one.this, scope)) for one in order.expressions] if order else [])
     group = [lower(one, scope) for one in node.args.get("partition_by") or ()]
     made = _function(name, function.expressions, scope, lower)
     if (frame := frame_of(node, scope)) is not None:
@@ -151,6 +151,17 @@ def windowed(node: exp.Window, scope: Scope, lower: Lower) -> ir.Value:
     if not keys or name not in TOTALS:
         return made.over(ibis.window(group_by=group, order_by=keys))
     return made.over(ibis.range_window(preceding=None, following=0, group_by=group, order_by=keys))
+
+
+def _first_of_each(keys: list[ir.Value]) -> list[ir.Value]:
+    """The keys without those of a value that one before them sorts by, which decide nothing: Ibis would sort by the
+    first in the direction of the last.
+    """
+    found: dict[Any, ir.Value] = {}
+    for key in keys:
+        sorted_by: Any = key.op()
+        found.setdefault(sorted_by.arg, key)
+    return [*found.values()]
 
 
 def _function(name: str, arguments: list[exp.Expression], scope: Scope, lower: Lower) -> Any:
