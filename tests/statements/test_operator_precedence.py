@@ -18,7 +18,7 @@ import discreet as dp
 from discreet.statements.dialects import DIALECTS
 from discreet.statements.operator_precedence import parser_of
 from discreet.testing.neighbor_bench import Bench
-from discreet.testing.random_sql import ROWS, meaning, plain, protected, renamed, sentences, values
+from discreet.testing.random_sql import ROWS, meaning, patterns, plain, protected, renamed, sentences, values
 
 Exact = Callable[[dp.Question], list[dict[str, Any]]]
 EXAMPLES = max(4, depth.examples(15))
@@ -55,11 +55,13 @@ def itself(engine: Any, expression: str) -> list[Any] | None:
     return [plain(value) for (value,) in found]
 
 
-def test_random_expressions_mean_what_duckdb_means(bench: Bench, engine: Any) -> None:
+@pytest.mark.parametrize("what", ["operators", "patterns"])
+def test_random_expressions_mean_what_duckdb_means(what: str, bench: Bench, engine: Any) -> None:
     table, end, tried = protected(bench), time.monotonic() + SECONDS, []
+    drawn = patterns("duckdb") if what == "patterns" else KINDS.flatmap(lambda kind: sentences("duckdb", kind, 4))
 
     @BOUNDED
-    @given(st.lists(KINDS.flatmap(lambda kind: sentences("duckdb", kind, 4)), min_size=AT_ONCE, max_size=AT_ONCE))
+    @given(st.lists(drawn, min_size=AT_ONCE, max_size=AT_ONCE))
     def compared(expressions: list[str]) -> None:
         if time.monotonic() > end:
             return

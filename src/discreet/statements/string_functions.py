@@ -108,6 +108,8 @@ def escaped(node: exp.Escape, scope: Scope, lower: Lower) -> ir.Value:
     if len(sign) > 1 or not re.fullmatch(rf"(?:[^{escape}]|{escape}[%_{escape}])*", pattern):
         raise scope.text.refusal("one character of escape, before %, _ or itself", node, cure)
     value, ignores_case = lower(inner.this, scope), isinstance(inner, exp.ILike)
+    if ignores_case and sign.lower() != sign.upper():  # engines take it in one case, in both, or in neither
+        raise scope.text.refusal("an escape that is no letter beside ILIKE", node, cure)
     signs = re.findall(rf"{escape}.|.", pattern, re.DOTALL)
     if not {f"{sign}%", f"{sign}_"} & {*signs}:
         operation = ops.StringSQLILike if ignores_case else ops.StringSQLLike

@@ -160,6 +160,27 @@ def constants(draw: st.DrawFn, dialect: str) -> str:
     return draw(casts(dialect))
 
 
+SIGNS = ("a", "a", "b", "B", "%", "%", "_", "!", "\\", "'")
+ESCAPES = st.sampled_from(("", "!", "\\", "A", "B"))
+
+
+@st.composite
+def patterns(draw: st.DrawFn, dialect: str) -> str:
+    """LIKE or ILIKE of a pattern, often with an escape, which stands before signs that have a meaning."""
+    escape = draw(ESCAPES)
+    signs = SIGNS if not escape else (*(one for one in SIGNS if one != escape), *(escape + one for one in f"%%_{escape}"))
+    pattern = "".join(draw(st.lists(st.sampled_from(signs), min_size=1, max_size=3)))
+    end = f" ESCAPE {_quoted(escape, dialect)}" if escape else ""
+    negated, like = draw(st.sampled_from(("", "NOT "))), draw(st.sampled_from(("LIKE", "ILIKE")))
+    return f"s {negated}{like} {_quoted(pattern, dialect)}{end}"
+
+
+def _quoted(text: str, dialect: str) -> str:
+    if dialect == "spark":
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return "'" + text.replace("'", "''") + "'"
+
+
 @st.composite
 def casts(draw: st.DrawFn, dialect: str) -> str:
     """A chain of casts, or a function and a cast."""

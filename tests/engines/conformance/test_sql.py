@@ -258,14 +258,18 @@ def test_formats_mean_what_the_engine_means(backend_of: Backends, other: str) ->
     assert dict(zip(written, map(list, found), strict=True)) == dict(zip(written, map(list, wanted), strict=True))
 
 
-@pytest.mark.parametrize("what", ["operators", "constants"])
+@pytest.mark.parametrize("what", ["operators", "constants", "patterns"])
 def test_random_expressions_mean_what_the_engine_means(what: str, backend_of: Backends, other: str) -> None:
     """Our values are computed on DuckDB: what an expression means to us is the same on every engine."""
     backend, dialect, bench = backend_of(other), DIALECTS[other], Bench()
     STORES[backend.name](backend, "sentences", random_sql.ROWS, temporary=False)
     table, end, compared = random_sql.protected(bench), time.monotonic() + SECONDS, []
     operators = KINDS.flatmap(lambda kind: random_sql.sentences(dialect, kind, 4))
-    drawn = operators if what == "operators" else random_sql.constants(dialect)
+    drawn = {
+        "operators": operators,
+        "constants": random_sql.constants(dialect),
+        "patterns": random_sql.patterns(dialect),
+    }[what]
 
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(st.lists(drawn, min_size=GROUPS_AT_ONCE, max_size=GROUPS_AT_ONCE))
