@@ -168,7 +168,8 @@ ESCAPES = st.sampled_from(("", "!", "\\", "A", "B"))
 def patterns(draw: st.DrawFn, dialect: str) -> str:
     """LIKE or ILIKE of a pattern, often with an escape, which stands before signs that have a meaning."""
     escape = draw(ESCAPES)
-    signs = SIGNS if not escape else (*(one for one in SIGNS if one != escape), *(escape + one for one in f"%%_{escape}"))
+    escapes = [escape + sign for sign in f"%%_{escape}"] if escape else []
+    signs = [*(sign for sign in SIGNS if sign != escape), *escapes]
     pattern = "".join(draw(st.lists(st.sampled_from(signs), min_size=1, max_size=3)))
     end = f" ESCAPE {_quoted(escape, dialect)}" if escape else ""
     negated, like = draw(st.sampled_from(("", "NOT "))), draw(st.sampled_from(("LIKE", "ILIKE")))
