@@ -6,6 +6,7 @@ Each table is asked once for its exact totals; the noise is then drawn 300 times
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
@@ -188,6 +189,37 @@ def test_intervals_hold_in_small_groups(bench: Bench, rows: int, shape: str, *, 
     found |= dict(misses(bench, table, ENDS, epsilon=most * len(ENDS)))
     assert set(own) | (set(ENDS) if rows else set()) == set(found)
     assert not {name: many for name, many in found.items() if too_many(many)}
+
+
+STATED: tuple[tuple[Any, Any, pa.DataType], ...] = (
+    (0, 10**13 + 1, pa.int64()),
+    (-(2**62) - 1, 3, pa.int64()),
+    (2**53 + 1, 2**63 - 1, pa.int64()),
+    (2**60, 2**60 + 3, pa.int64()),
+    (0.0, 0.3, pa.float64()),
+    (-1e-9, 1e9, pa.float64()),
+    (0.1, 0.8, pa.float64()),
+)
+"""Bounds of which no lattice has both."""
+
+
+@pytest.mark.parametrize(("low", "high", "kind"), STATED, ids=str)
+def test_means_reach_the_stated_bounds_and_no_further(low: Any, high: Any, kind: pa.DataType) -> None:
+    """An interval that ends with the range holds a mean that is there, whatever points the lattice has."""
+    groups = range(20)
+    values = [end for end in (low, high) for _ in range(10)]
+    rows = pa.table({"g": pa.array(groups, pa.int64()), "x": pa.array(values, kind)})
+    facts: dict[str, Any] = {"bounds": {"x": (low, high)}, "keys": {"g": groups}, "budget": dp.Budget(epsilon=9)}
+    asked = dp.protect(rows, unit=dp.ROW, **facts).group_by("g").agg(m=_.x.mean(), v=_.x.var(how="pop"))
+    found = asked.release(epsilon=9).to_pyarrow().to_pylist()
+    ends = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)  # whole numbers lie between doubles
+    for row in found:
+        assert ends[0] <= row["m_low"] <= row["m_high"] <= (ends[1] if high > 2**53 else high)
+        assert row["m"] is None or row["m_low"] <= row["m"] <= row["m_high"]
+    assert min(row["m_low"] for row in found) <= low
+    assert max(row["m_high"] for row in found) >= high
+    held = [row["m_low"] <= value <= row["m_high"] for row, value in zip(found, values, strict=True)]
+    assert held.count(False) < 10  # of 20, at 95 %
 
 
 FEW_ENDS = {name: ENDS[name] for name in ("lo_age", "hi_age", "lo_spent", "hi_spent")}

@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 
 from discreet.inference import quantile_estimates
 from discreet.inference.estimators import ESTIMATORS, lattices_of, widths
+from discreet.planning.aggregates import MEAN, Aggregate
 from discreet.planning.bernstein import Reals
 from discreet.planning.linear_error import half_width
 from discreet.planning.plan import Column, NoiseClasses, Plan
+from discreet.sensitivity.intervals import outward
 
 LARGEST_COUNT = 2**62
+FINE_RANGE = 2.0**-20
+"""Of the bounds themselves: in a range that is smaller, doubles are not much finer than noise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +77,22 @@ def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: flo
     start, unit = float(lattices[-1].origin) * estimator.shifted, estimator.unit(asked, widths(lattices))
     value, low, high = estimator.interval(blocks, asked, totals, confidence)
     untold = estimator.tells_nothing(asked, low, high)
-    return Estimate(start + unit * value, start + unit * low, start + unit * high, untold)
+    found = Estimate(start + unit * value, start + unit * low, start + unit * high, untold)
+    return _with_stated_ends(found, asked, high) if asked.statistic is MEAN else found
+
+
+def _with_stated_ends(found: Estimate, asked: Aggregate, high: Reals) -> Estimate:
+    """A mean between the stated bounds: the last point of the lattice, a `high` of 1, may lie below or above the upper.
+    Where doubles are few in so small a range, ends are rounded outward.
+    """
+    interval = quantile_estimates.bounds_of(asked.values[0])
+    ends = outward(interval.low, interval.high)
+    least, most = float(ends.low), float(ends.high)
+    lower, upper = found.low, found.high
+    if most - least < FINE_RANGE * max(abs(least), abs(most)):
+        lower, upper = np.nextafter(lower, -np.inf), np.nextafter(upper, np.inf)
+    values, lower, upper = (np.clip(part, least, most) for part in (found.values, lower, upper))
+    return replace(found, values=values, low=lower, high=np.where(high >= 1, most, upper))
 
 
 def half_width_for(plan: Plan, column: Column, rows: float, confidence: float) -> float:
