@@ -18,6 +18,8 @@ from discreet.planning.plan import Column, NoiseClasses, Plan
 from discreet.sensitivity.intervals import outward
 
 LARGEST_COUNT = 2**62
+ROUNDINGS = 8
+"""Units in the last place that sums and products of doubles are off by at most."""
 FINE_RANGE = 2.0**-20
 """Of the bounds themselves: in a range that is smaller, doubles are not much finer than noise."""
 
@@ -108,7 +110,10 @@ def _linear(plan: Plan, column: Column, rows: Sequence[Reals], confidence: float
     low, high = _linear_ends(plan, column, rows, values, confidence)
     if column.aggregate.statistic.counts and not plan.reconciled:
         return Estimate(_whole(np.rint(values)), _whole(np.floor(low)), _whole(np.ceil(high)))
-    return Estimate(values, low, high)
+    sizes = sum(np.abs(rows[i]) @ np.abs(c) for i, c in zip(column.blocks, column.coefficients, strict=True))
+    slack = ROUNDINGS * np.spacing(abs(column.offset) + sizes)
+    few = high - low < slack / FINE_RANGE  # noise is 0 so often that the interval is a point, which rounding may miss
+    return Estimate(values, np.where(few, low - slack, low), np.where(few, high + slack, high))
 
 
 def _linear_ends(
