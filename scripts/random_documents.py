@@ -173,6 +173,10 @@ ASKED: tuple[Ask, ...] = (
     lambda t: dp.batch(a=t["people"].count(), b=_by(t["people"]), c=t["people"].filter(_.age > 30).agg(x=_.cost.sum())),
     lambda t: dp.batch(a=t["people"].count(), b=t["people"].histogram("cost", [0, 5.5, 50], ranges=True)),
     lambda t: dp.batch(a=t["people"].group_by("plan").histogram("age", [0, 18, 110], ranges="prefixes")),
+    lambda t: dp.batch(
+        a=t["people"].group_by("plan", keys=dp.UNKNOWN, max_groups=1).agg(n=_.count()),
+        b=t["people"].group_by("sick", max_groups=2, max_rows="auto").agg(n=_.count()),
+    ),
     lambda t: t["people"].crosstabs("plan", "sick", ways=1),
     lambda t: _text(t, "SELECT plan, AVG(cost) AS c, COUNT(*) AS n FROM people WHERE age > 17 GROUP BY 1 HAVING n > 2"),
     lambda t: _text(t, "SELECT plan, COUNT(*) AS n, GROUPING(plan) AS g FROM people GROUP BY ROLLUP (plan) ORDER BY n"),

@@ -151,6 +151,35 @@ def test_tables_with_something_open_stand_beside_listed_ones(unbounded: Served) 
     assert unbounded.spent == 24
 
 
+def test_something_is_found_in_all_tables(unbounded: Served) -> None:
+    people = unbounded.client["people"]
+    question = dp.batch(
+        found=people.group_by("plan", keys=dp.UNKNOWN, max_groups=1).agg(n=_.count()),
+        mean=people.agg(m=_.visits.mean()),
+    )
+    shown = question.explain(**MIXED)
+    answer, stored = question.release(**MIXED), unbounded.stored()
+    assert isinstance(answer, dp.BatchRelease)
+    assert answer.to_pyarrow().equals(stored.to_pyarrow())
+    assert answer.receipt == stored.receipt
+    assert (answer.receipt["parts"], answer.receipt["charge"]) == (shown["parts"], shown["charge"])
+    assert {answer[name].receipt["time"] for name in answer} == {answer.receipt["time"]}
+    ask = {"question": {"document": question.document()}, "price": {"epsilon": "12", "delta": "0.000001"}}
+    explained = unbounded.service.explain(unbounded.service.members.principal("ada"), ask)
+    assert [one["name"] for one in explained["answer"]] == answer.to_pyarrow().column_names
+    for _media, write in WRITERS.values():
+        assert write(unbounded.service.answer(*job_of(unbounded)))
+    again = question.release(**MIXED)
+    assert again.to_pyarrow().equals(answer.to_pyarrow())
+    assert unbounded.spent == 12
+    with pytest.raises(DiscreetError, match="a price where something is to be found"):
+        question.release(within={"found": 20})
+    many = {f"q{number}": people.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count()) for number in range(11)}
+    with pytest.raises(InvalidQuery, match="at most 10 tables from a service whose keys"):
+        dp.batch(many).release(**MIXED)
+    assert unbounded.spent == 12
+
+
 def test_tables_may_have_no_key_that_is_found(unbounded: Served) -> None:
     """And one whose keys are found by its counts, in one look, beside one in two."""
     people = unbounded.client["people"]

@@ -194,7 +194,6 @@ def refusals(table: PrivateTable) -> dict[str, Callable[[], Any]]:
         "Expected questions, got n=": lambda: dp.batch(n=1),  # type: ignore[call-overload]  # what is refused
         "questions about one protected table": lambda: dp.batch(n=count, m=protected().count()),
         "a question without steps after the noise": lambda: dp.batch(n=count.limit(1)),
-        "a question with listed keys": lambda: dp.batch(m=table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())),
         "columns that add up": lambda: dp.batch(n=count, m=table.agg(m=_.x.median())),
         "at most 60 conditions on a column": lambda: dp.batch(
             {f"q{k}": table.filter(_.age > k).count() for k in range(61)}
@@ -288,7 +287,7 @@ def test_cubes_rollups_and_sets() -> None:
 
 def test_aggregates_that_are_the_same_are_measured_once() -> None:
     table = protected()
-    question = dp.batch(one=table.agg(n=_.count(), s=_.x.sum()), two=table.filter(_.age > 3).agg(s=_.x.sum()))
+    question: Any = dp.batch(one=table.agg(n=_.count(), s=_.x.sum()), two=table.filter(_.age > 3).agg(s=_.x.sum()))
     names: tuple[Aggregate, ...] = question.query.cells.aggregates
     assert len(names) == 2
     assert question.query.tables[1].places == (1,)
@@ -297,7 +296,7 @@ def test_aggregates_that_are_the_same_are_measured_once() -> None:
 def test_questions_about_a_part_of_a_table_are_planned_together() -> None:
     table = protected(unit="person", max_rows=400)
     part = table.partition("plan", max_parts=1)["a"]
-    both = dp.batch(all=part.count(), good=part.filter(_.good).count(), max_groups=2, max_rows=400)
+    both: Any = dp.batch(all=part.count(), good=part.filter(_.good).count(), max_groups=2, max_rows=400)
     assert both.query.sizes == (2,)
     answer = both.release(**EXACT)
     assert answer["good"]["count"] == pytest.approx(part.filter(_.good).count().release(**EXACT)["count"], abs=1)
@@ -333,7 +332,7 @@ def test_domains_too_large_to_be_written_out_are_answered(unit: Any) -> None:
     many = few | {"age": [None, *range(99)], "whole": list(range(-40, 60)), "tens": list(range(99))}
     found = []
     for keys in (few, many):
-        question = table.crosstabs(*keys, ways=2, keys=keys, **limits)
+        question: Any = table.crosstabs(*keys, ways=2, keys=keys, **limits)
         if keys is many:
             assert question.query.cells.cells > 2**20
             with pytest.raises(InvalidQuery, match="cells in all tables"):

@@ -11,7 +11,8 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.errors import BudgetExceeded, InvalidQuery
+from discreet.errors import BudgetExceeded, InvalidParameter, InvalidQuery
+from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.table import PrivateTable
 
 
@@ -107,13 +108,88 @@ def test_documents_tell_such_batches() -> None:
     assert len(list(table.budget.entries())) == 1
 
 
-def test_what_costs_too_much_or_has_no_listed_table_is_refused() -> None:
+def all_open(table: PrivateTable, **limits: Any) -> MixedBatchQuestion:
+    by_plan: Any = table.group_by("plan", keys=dp.UNKNOWN, **limits)
+    found: Any = dp.batch(
+        by_plan=by_plan.agg(n=_.count(), years=_.age.sum()), x=table.agg(x=_.x.mean()), again=by_plan.agg(n=_.count())
+    )
+    assert isinstance(found, MixedBatchQuestion)
+    return found
+
+
+def test_something_may_have_to_be_found_in_all_of_them() -> None:
+    table = protected()
+    question = all_open(table)
+    text = "<batch about 'people': 3 tables, keys, limits or bounds to be found in by_plan, x, again>"
+    assert (repr(question), question.planned) == (text, ())
+    account = question.explain(epsilon=9, delta=1e-6)
+    assert account["parts"] == {"by_plan": "0.333333", "x": "0.333333", "again": "0.333333"}
+    assert "strategy" not in account
+    assert "first looks" in account
+    answer = question.release(epsilon=9, delta=1e-6)
+    assert (list(answer), answer["again"].to_pyarrow()["plan"].to_pylist()) == (["by_plan", "x", "again"], ["a", "b"])
+    assert answer["by_plan"].to_pyarrow()["n"].to_pylist() == pytest.approx([1800, 1200], abs=100)
+    assert answer["x"]["x"][0] == pytest.approx(3, abs=0.5)
+    [entry] = table.budget.entries()
+    assert (entry.guarantee.epsilon, answer.receipt["charge"]) == (9, {"epsilon": "9", "delta": "6.66667e-7"})
+    assert answer.receipt["parts"] == account["parts"]
+    assert {answer[name].receipt["release"] for name in answer} == {answer.receipt["release"]}
+    assert answer.to_pyarrow()["table"].to_pylist() == ["by_plan", "by_plan", "x", "again", "again"]
+    for call in (lambda: answer.sum("by_plan", "n"), answer.counts):
+        with pytest.raises(InvalidQuery, match="planned"):
+            call()
+    read: Any = dp.question(json.loads(json.dumps(question.document())), {"people": table})
+    assert read.release(epsilon=9, delta=1e-6).to_pyarrow().equals(answer.to_pyarrow())
+    assert len(list(table.budget.entries())) == 1
+    heavier = question.explain(epsilon=9, delta=1e-6, weights={"x": 64})
+    assert heavier["parts"] == {"by_plan": "0.166667", "x": "0.666667", "again": "0.166667"}
+    assert question.trade_offs(epsilon=9, delta=1e-6, assume={"rows": 99})["table"].to_pylist() == list(answer)
+
+
+@pytest.mark.parametrize("rows", [[], [("a", 3, 2.0)], [(None, None, None)] * 50 + [("a", 3, float("nan"))] * 300])
+@pytest.mark.parametrize("unit", [dp.ROW, "person"])
+def test_few_rows_or_none_or_no_values_make_no_difference(rows: list[Any], unit: Any) -> None:
+    kinds = pa.schema([("person", pa.int64()), ("plan", pa.string()), ("age", pa.int64()), ("x", pa.float64())])
+    held = pa.Table.from_pylist(
+        [dict(zip(kinds.names, (i, *row), strict=True)) for i, row in enumerate(rows)], schema=kinds
+    )
+    stated: dict[str, Any] = {} if unit is dp.ROW else {"max_groups": 1, "max_rows": "auto"}
+    table = dp.protect(
+        held, unit=unit, bounds={"age": (0, 90), "x": "auto"}, budget=dp.Budget(epsilon=99, delta=1e-3), **stated
+    )
+    answer = all_open(table).release(epsilon=60, delta=1e-6)
+    found = answer["by_plan"].to_pyarrow()["plan"].to_pylist()
+    assert found == ([] if len(rows) < 2 else ["a"])  # rows without a key are of none
+    assert len(answer["x"]) == 1
+
+
+def test_what_is_found_in_all_tables_has_a_price() -> None:
+    """Nothing is read or spent before it is stated, and stated well."""
+    table = protected()
+    question = all_open(table)
+    wrong: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"within": {"x": 1}}, "a price where something is to be found"), ({"epsilon": 1}, "delta above 0"),
+        ({"epsilon": 1, "delta": 1e-6, "weights": {"z": 1}}, "weights of tables of the batch"),
+        ({"epsilon": 1, "delta": 1e-6, "weights": {"x": 1e-13}}, "differ by at most"),
+        ({"epsilon": 1e-12, "delta": 1e-6}, "bits to each row"), ({}, "an epsilon"),
+    )  # fmt: skip
+    for stated, text in wrong:
+        with pytest.raises((InvalidParameter, InvalidQuery), match=text):
+            question.release(**stated)
+    persons = dp.protect(
+        pa.table({"who": [1, 2], "plan": ["a", "b"]}), unit="who", max_rows=2, budget=dp.Budget(epsilon=1)
+    )
+    by_plan: Any = persons.group_by("plan", keys=dp.UNKNOWN, max_groups=1).agg(n=_.count())
+    with pytest.raises(InvalidQuery, match="no limits without tables of listed keys"):
+        dp.batch(by_plan=by_plan, max_groups=1)
+    assert table.budget.spent.epsilon == persons.budget.spent.epsilon == 0
+
+
+def test_what_costs_too_much_or_is_of_another_table_is_refused() -> None:
     table = protected()
     with pytest.raises(BudgetExceeded):
         asked(table).release(epsilon=200, delta=1e-6)
     by_plan: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())
-    with pytest.raises(InvalidQuery, match="a question with listed keys and stated limits"):
-        dp.batch(by_plan=by_plan)
     listed: Any = table.group_by("plan", keys={"plan": ["a"]}).agg(age=_.count())
     with pytest.raises(InvalidQuery, match="names that are no key in another table"):
         dp.batch(listed=listed, found=table.group_by("age", keys=dp.UNKNOWN).agg(n=_.count()))

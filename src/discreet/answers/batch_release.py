@@ -67,7 +67,7 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
     def _plan(self) -> BatchPlan:
         """That of the tables which were planned together."""
         if self._together is None:
-            cure = "ask each answer for its own, answer['by_age'].table."
+            cure = "ask each answer for its own cells and intervals, answer['by_age']."
             raise InvalidQuery(expected("tables that were planned together", "batch", "none", cure))
         return self._together
 

@@ -1,6 +1,6 @@
-"""Tables of listed keys that are planned together, beside questions with noise of their own: one price for all.
+"""Tables of listed keys that are planned together, and questions with noise of their own: one price for all.
 
-Those are questions about all ranges of bins, and those in which something is open.
+Those are questions about all ranges of bins, and those in which something is open. Any of the three may be missing.
 
 Claim
     The mechanisms of all parts of a `MixedBatchPlan` are together `charge`-differentially private for the declared
@@ -69,7 +69,7 @@ class MixedBatchQuery:
     names: tuple[Name, ...]
     """Of all tables, in the order of the answer."""
     listed: BatchQuery | None
-    """None where no table can be planned with another."""
+    """None where there is none."""
     open: Mapping[str, tuple[Query, Unspecified]]
     ranges: Mapping[str, BatchQuery] = field(default_factory=dict)
     """Each with one table, of its own name: the bins."""

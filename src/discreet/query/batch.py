@@ -22,6 +22,7 @@ from discreet.planning.mixed_batch_plan import MixedBatchQuery
 from discreet.planning.plan import Query, StatedLimits
 from discreet.query.batch_cells import Moved, attributes, common_relation, moved, with_codes
 from discreet.query.batch_question import BatchQuestion, check_cells
+from discreet.query.listed_batch_question import ListedBatchQuestion
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.question import Question
 from discreet.query.ranges import AllRanges
@@ -67,7 +68,8 @@ def batch(
     The common cells of their groups and conditions are found, and what is measured is chosen for exactly these
     questions: sixteen nested counts have a third of the error that they have one by one. Counts, sums, means, variances
     and lines can be asked for; with a pure epsilon, counts and sums. All ranges of a histogram, and questions whose
-    keys, limits or bounds are to be found, stand beside these, each with a part of the price for itself.
+    keys, limits or bounds are to be found, stand beside these or by themselves, each with a part of the price for
+    itself.
 
     Args:
         max_groups: in how many of the common cells one unit counts, where units are columns; of those that differ in
@@ -116,20 +118,16 @@ def batch(
     listed = {name: one._query for name, one in tables.items() if not one._is_open}
     together = _batch_of(tuple(listed), list(listed.values()), limits) if listed else None
     if together is not None and len(listed) == len(questions):
-        return BatchQuestion(source, together, recorded)
+        return ListedBatchQuestion(source, recorded, together)
     left = {name: (one._query, one._open) for name, one in tables.items() if one._is_open}
-    first = next(iter(ranges.values()), None) if together is None else together
-    if first is None:
-        cure = "list keys and state limits and bounds in one of them; or ask them one by one."
-        raise InvalidQuery(expected("a question with listed keys and stated limits", "batch", "none", cure))
     if together is None and recorded.limits:
-        cure = "state limits where ranges and groups are made, .histogram(..., max_groups=1), and leave them out here."
+        cure = "state limits where ranges and groups are made, .group_by(..., max_groups=1), and leave them out here."
         raise InvalidQuery(
             expected("no limits without tables of listed keys", "batch", ", ".join(recorded.limits), cure)
         )
     _check_columns([*(one._query for one in tables.values()), *(one.cells for one in ranges.values())])
     mixed = MixedBatchQuery(names=tuple(questions), listed=together, open=left, ranges=ranges)
-    return MixedBatchQuestion(source, first, recorded, _mixed=mixed)
+    return MixedBatchQuestion(source, recorded, mixed)
 
 
 def _named(question: AllRanges[Any], name: str) -> BatchQuery:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
+from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import fraction
 from discreet.exact.given_values import flag
-from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch
+from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name
 from discreet.planning.contribution_limits import check_moved
 from discreet.planning.forms import DISTINCT, UNITS
 from discreet.planning.plan import Query
 from discreet.planning.planner import level
 from discreet.planning.unspecified import open_values
 from discreet.query.batch_plot import EPSILONS, errors_against_epsilon
-from discreet.query.batch_targets import BatchTargets, batch_targets, cheapest_tables
+from discreet.query.batch_targets import BatchTargets
 from discreet.query.batch_tradeoffs import trade_offs
 from discreet.query.explain import rows_of
-from discreet.query.explain_batch import explain_batch
 from discreet.query.explanation import Explanation
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedBatch, RecordedQuestion
@@ -57,7 +57,7 @@ def check_cells(query: Query, sizes: Sequence[int], asked: Sequence[Axes]) -> No
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchQuestion(Unreleased):
+class BatchQuestion(Unreleased, ABC):
     """Several tables about one protected table, planned together. `explain` reads and spends nothing; `release` charges
     once and answers all.
 
@@ -70,14 +70,8 @@ class BatchQuestion(Unreleased):
     """
 
     _source: Source
-    _batch: BatchQuery
-    _asked: RecordedQuestion | RecordedBatch | None = None
+    _asked: RecordedQuestion | RecordedBatch | None
     """What a document says of it."""
-
-    @property
-    def query(self) -> BatchQuery:
-        """What is asked, for the rooms above."""
-        return self._batch
 
     @property
     def source(self) -> Source:
@@ -85,14 +79,32 @@ class BatchQuestion(Unreleased):
         return self._source
 
     @property
+    @abstractmethod
     def names(self) -> tuple[Name, ...]:
         """The names of the tables, in the order of the answer."""
-        return self._batch.names
 
-    def __repr__(self) -> str:
-        columns = ", ".join(dict.fromkeys(a.name for table in self._batch.tables for a in table.query.aggregates))
-        name = self._source.declaration.title
-        return printable(f"<batch about {name!r}: {len(self._batch.tables)} tables, {columns}>")
+    @property
+    @abstractmethod
+    def planned(self) -> Sequence[BatchQuery]:
+        """What is planned before anything is found, for the rooms above: listed tables together, ranges."""
+
+    @abstractmethod
+    def _priced(self, **price: Any) -> BatchPlan:
+        """The plan at a stated price."""
+
+    @abstractmethod
+    def _targets(self, within: object, *, relative: bool, assume: Mapping[str, int] | None) -> BatchTargets:
+        """The wanted errors, in the units of each column."""
+
+    @abstractmethod
+    def _cheapest(
+        self, targets: BatchTargets, delta: object, weights: Mapping[Any, object] | None, confidence: float
+    ) -> BatchPlan:
+        """The plan of the smallest epsilon that reaches the targets, of all that there are."""
+
+    @abstractmethod
+    def _account(self, plan: BatchPlan, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
+        """All that is known of a plan."""
 
     def document(self) -> dict[str, Any]:
         """What is asked, ready for JSON; see ``Question.document``.
@@ -125,27 +137,6 @@ class BatchQuestion(Unreleased):
             raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
         targets = self._targets(within, relative=relative, assume=assume)
         return self._cheapest(targets, delta, weights, level(confidence))
-
-    def _priced(self, **price: Any) -> BatchPlan:
-        """The plan at a stated price."""
-        return price_batch(self._batch, **price)
-
-    def _targets(self, within: object, *, relative: bool, assume: Mapping[str, int] | None) -> BatchTargets:
-        """The wanted errors, in the units of each column."""
-        if within is None:
-            cure = "write within={'by_plan': 0.05}, relative=True, assume={'rows': 400}."
-            raise InvalidParameter(expected("a wanted error beside relative=True", "within", within, cure))
-        return batch_targets(self._batch, within, relative=relative, assume=assume)
-
-    def _account(self, plan: BatchPlan, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
-        """All that is known of a plan."""
-        return explain_batch(plan, self._source.statement(plan.cells), confidence=confidence, assume=assume)
-
-    def _cheapest(
-        self, targets: BatchTargets, delta: object, weights: Mapping[Any, object] | None, confidence: float
-    ) -> BatchPlan:
-        """The plan of the smallest epsilon that reaches the targets, of all that there are."""
-        return cheapest_tables(self._batch, targets, delta, weights, confidence)
 
     def trade_offs(
         self,

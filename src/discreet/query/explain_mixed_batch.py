@@ -1,6 +1,4 @@
-"""What the release of a batch beside ranges and questions with something open would do and cost, from public facts
-alone.
-"""
+"""What the release of a batch with ranges, or questions with something open, would do and cost; from public facts."""
 
 from __future__ import annotations
 
@@ -41,8 +39,7 @@ def explain_mixed_batch(
             "charge": plan.charge,
             "tables": tables,
             "parts": {name or LISTED: plan.shares[name] for name in accounts},
-            "strategy": _of_parts(accounts, plan, "strategy"),
-            "bound": _of_parts(accounts, plan, "bound"),
+            **{fact: _of_parts(accounts, plan, fact) for fact in ("strategy", "bound") if plan.planned},
             **({"ranges": {name: accounts[name]["ranges"] for name in plan.ranges}} if plan.ranges else {}),
             "columns": sorted(columns, key=lambda column: order[column["name"].rsplit(": ", 1)[0]]),
             "totals": [one for name, own in accounts.items() for one in _scaled(own["totals"], plan.shares[name])],
@@ -84,9 +81,9 @@ def _worst_of(ranges: BatchPlan) -> str:
 
 
 def _of_parts(accounts: Mapping[str | None, Mapping[str, Any]], plan: MixedBatchPlan, fact: str) -> Any:
-    """What holds of listed tables alone; of each part, where ranges have their own."""
+    """What holds of listed tables, where nothing else is planned beforehand; otherwise of each part that is."""
     found = {name or LISTED: accounts[name][fact] for name in plan.planned}
-    return found if plan.ranges else found[LISTED]
+    return found[LISTED] if list(found) == [LISTED] else found
 
 
 def _scaled(facts: list[dict[str, Any]], share: Fraction) -> list[dict[str, Any]]:

@@ -18,7 +18,8 @@ from discreet.planning.plan import Query
 from discreet.planning.product_keys import ProductKeys
 from discreet.privacy.declaration import Key
 from discreet.query.batch_cells import coded_groups
-from discreet.query.batch_question import BatchQuestion, check_cells
+from discreet.query.batch_question import check_cells
+from discreet.query.listed_batch_question import ListedBatchQuestion
 from discreet.query.question import Question
 from discreet.query.steps import UnknownColumn
 from discreet.query.unreleased import Unreleased
@@ -147,7 +148,7 @@ class GroupingSets(Unreleased):
     def __repr__(self) -> str:
         return f"{self._groups!r}"[:-1] + f", {len(self._sets)} sets of them>"
 
-    def agg(self, /, *unnamed: Any, **aggregates: Any) -> BatchQuestion:
+    def agg(self, /, *unnamed: Any, **aggregates: Any) -> ListedBatchQuestion:
         """A batch: one value for each named aggregate in each group of each set.
 
         >>> from discreet.testing import people
@@ -156,7 +157,7 @@ class GroupingSets(Unreleased):
         """
         return self._batch(self._groups.agg(*unnamed, **aggregates))
 
-    def regress(self, outcome: Any, predictor: Any, where: Any = None) -> BatchQuestion:
+    def regress(self, outcome: Any, predictor: Any, where: Any = None) -> ListedBatchQuestion:
         """The line of ``PrivateTable.regress`` in each group of each set.
 
         >>> from discreet.testing import people
@@ -165,8 +166,8 @@ class GroupingSets(Unreleased):
         """
         return self._batch(self._groups.regress(outcome, predictor, where))
 
-    def _batch(self, question: Question) -> BatchQuestion:
+    def _batch(self, question: Question) -> ListedBatchQuestion:
         if type(self._groups.keys) not in (Keys, ProductKeys):
             cure = "list them, keys={'plan': [...]}; unknown keys and tuples of keys are for one grouping at a time."
             raise InvalidQuery(expected("keys that are lists", "keys", "others", cure))
-        return BatchQuestion(question._source, grouped_batch(question._query, self._sets), question._asked)
+        return ListedBatchQuestion(question._source, question._asked, grouped_batch(question._query, self._sets))

@@ -1,13 +1,13 @@
-"""A batch beside listed tables of which stand all ranges of bins, and what leaves keys, limits or bounds open."""
+"""A batch with all ranges of bins, or with keys, limits or bounds to be found, beside listed tables or without any."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import printable
-from discreet.planning.batch_planner import Name
+from discreet.planning.batch_planner import BatchQuery, Name
 from discreet.planning.mixed_batch_plan import MixedBatchPlan, MixedBatchQuery, price_mixed_batch
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain_mixed_batch import explain_mixed_batch
@@ -23,10 +23,11 @@ class MixedBatchQuestion(BatchQuestion):
     """Several questions for one charge, of which some have noise of their own: those about ranges, and those which have
     to find keys, limits or bounds first.
 
-    The listed tables are planned together, as a batch of their own. Each other question has a part of the price for
-    itself: with even weights, that of one table; otherwise the cube root of its weight is its part, or, at a price in
-    rho, the square root. Its cells agree with no other table. Where something is to be found there is no `within`: how
-    good what is found will be depends on the rows. Elsewhere, `within` of ranges is of the worst of them.
+    The listed tables, if there are any, are planned together, as a batch of their own. Each other question has a part
+    of the price for itself: with even weights, that of one table; otherwise the cube root of its weight is its part,
+    or, at a price in rho, the square root. Its cells agree with no other table. Where something is to be found there is
+    no `within`: how good what is found will be depends on the rows. Elsewhere, `within` of ranges is of the worst of
+    them.
 
     >>> import discreet as dp
     >>> from discreet.testing import people
@@ -42,7 +43,7 @@ class MixedBatchQuestion(BatchQuestion):
     {'listed tables': '0.333333', 'by_age': '0.333333', 'by_plan': '0.333333'}
     """
 
-    _mixed: MixedBatchQuery = field(kw_only=True)
+    _mixed: MixedBatchQuery
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -51,8 +52,13 @@ class MixedBatchQuestion(BatchQuestion):
 
     @property
     def mixed(self) -> MixedBatchQuery:
-        """What is asked, for the rooms above; `query` is of its first part alone."""
+        """What is asked, for the rooms above."""
         return self._mixed
+
+    @property
+    def planned(self) -> Sequence[BatchQuery]:
+        """The listed tables, if there are any, and the bins of each question about ranges."""
+        return tuple(self._mixed.planned.values())
 
     def __repr__(self) -> str:
         asked, name = self._mixed, self._source.declaration.title

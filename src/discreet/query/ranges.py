@@ -18,10 +18,11 @@ from discreet.planning.group_keys import Keys
 from discreet.planning.planner import level
 from discreet.planning.strategy_families import PREFIXES, RANGES
 from discreet.privacy.declaration import Key
-from discreet.query.batch_question import BatchQuestion, check_cells
+from discreet.query.batch_question import check_cells
 from discreet.query.batch_targets import cheapest_ranges
 from discreet.query.explain_batch import WORST, explain_batch, range_errors
 from discreet.query.explanation import Explanation
+from discreet.query.listed_batch_question import ListedBatchQuestion
 from discreet.query.question import Question
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedRanges
@@ -77,13 +78,13 @@ def with_bins(keys: Keys, name: str, bins: Sequence[Key]) -> Keys:
     return Keys((*keys.names, name), (*keys.kinds, Kind.TEXT), pairs)
 
 
-def _batch_of(question: Question, sizes: tuple[int, ...], asked: RecordedRanges) -> BatchQuestion:
+def _batch_of(question: Question, sizes: tuple[int, ...], asked: RecordedRanges) -> ListedBatchQuestion:
     query = question._query
     check_cells(query, sizes, [tuple(range(len(sizes)))])
     table = CellTable(tuple(range(len(sizes))), (None,) * len(sizes))
     bins = BatchTable(name="bins", query=query, table=table, places=(0,))
     batch = BatchQuery(cells=query, sizes=sizes, tables=(bins,), ranges=asked.sums, edges=asked.edges)
-    return BatchQuestion(question._source, batch)
+    return ListedBatchQuestion(question._source, None, batch)
 
 
 def ranges_of(question: Question, asked: RecordedRanges) -> RangesQuestion:
@@ -104,7 +105,7 @@ Answer = TypeVar("Answer", RangesRelease, GroupedRangesRelease)
 class AllRanges(Unreleased, Generic[Answer]):
     """What is asked of all sums of neighboring bins, in groups or without."""
 
-    _batch: BatchQuestion
+    _batch: ListedBatchQuestion
     _asked: RecordedRanges
 
     def __repr__(self) -> str:
@@ -113,7 +114,7 @@ class AllRanges(Unreleased, Generic[Answer]):
         return printable(f"<all {self._asked.sums} of {bins:,} bins{by}, about {name!r}>")
 
     @property
-    def batch(self) -> BatchQuestion:
+    def batch(self) -> ListedBatchQuestion:
         """The bins as a table that is planned for their sums, for the rooms above."""
         return self._batch
 

@@ -40,6 +40,7 @@ from discreet.query.batch import batch
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.document_parts import CURE, DocumentPart, difference, same, whole_document
 from discreet.query.expression_documents import read_number
+from discreet.query.listed_batch_question import ListedBatchQuestion
 from discreet.query.private_groups import PrivateGroups
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable
@@ -263,7 +264,7 @@ class _Reader:
         fields = part.having_fields(("from", "aggregates"), ("by", "stacked", "after"))
         found: Any = self.asked(fields, self.table(fields["from"]))
         if "stacked" in fields:
-            if not isinstance(found, BatchQuestion):
+            if not isinstance(found, ListedBatchQuestion):
                 fields["stacked"].refuse("several groupings")
             names = tuple(fields["by"].value["columns"])
             markers = {name: tuple(one.texts()) for name, one in _pairs_or_none(fields["stacked"])}

@@ -12,8 +12,8 @@ from discreet.inference.post_processing import Processing, expectation
 from discreet.language.checked_expressions import Kind
 from discreet.planning.group_keys import Keys
 from discreet.planning.plan import Plan, Query
-from discreet.query.batch_question import BatchQuestion
 from discreet.query.explanation import Explanation
+from discreet.query.listed_batch_question import ListedBatchQuestion
 from discreet.query.question import Question
 from discreet.query.question_documents import after_parts, document_of
 
@@ -24,7 +24,9 @@ APART = ("relative", "up_to", "report", "to", "bounds")
 """What a question of one grouping takes besides."""
 
 
-def stacked(batch: BatchQuestion, names: tuple[str, ...], markers: Mapping[str, tuple[str, ...]]) -> StackedQuestion:
+def stacked(
+    batch: ListedBatchQuestion, names: tuple[str, ...], markers: Mapping[str, tuple[str, ...]]
+) -> StackedQuestion:
     """One table of all groupings of a batch: by `names`, with a column for each of `markers`, SQL's GROUPING(...): a
     bit for each of its columns, 1 where the grouping does not have it.
     """
@@ -61,7 +63,7 @@ class StackedQuestion(Question):
     ['free', '25%', '50%', None]
     """
 
-    _batch: BatchQuestion = field(kw_only=True)
+    _batch: ListedBatchQuestion = field(kw_only=True)
     _markers: Mapping[str, tuple[str, ...]] = field(kw_only=True)
 
     def _steps(self) -> Processing:
@@ -115,5 +117,5 @@ def _plain(stated: dict[str, Any]) -> dict[str, Any]:
     return stated
 
 
-def _of(batch: BatchQuestion, query: Query, **stated: Any) -> Plan:
+def _of(batch: ListedBatchQuestion, query: Query, **stated: Any) -> Plan:
     return batch.plan(**_plain(stated)).stacked(query)

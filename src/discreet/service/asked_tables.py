@@ -46,9 +46,8 @@ def source_of(question: Any) -> Any:
             cure = "ask for less at a time, in several questions."
             raise InvalidQuery(expected(f"at most {MOST_COLUMNS} aggregates from a service", "columns", columns, cure))
         return question._source  # noqa: SLF001 (stands in for the curator here)
-    planned = batch.mixed.planned.values() if isinstance(batch, MixedBatchQuestion) else [batch.query]
-    cells = sum(math.prod(one.sizes) for one in planned)
-    bins = sum(one.sizes[-1] for one in planned if one.ranges)
+    cells = sum(math.prod(one.sizes) for one in batch.planned)
+    bins = sum(one.sizes[-1] for one in batch.planned if one.ranges)
     for found, most, what in ((bins, MOST_BINS, "bins"), (cells, MOST_CELLS, "common cells")):
         if found > most:
             cure = "group more coarsely, or ask for less at a time."
@@ -120,12 +119,11 @@ def answer_columns(question: Any) -> list[dict[str, str]]:
 
 def _tables(question: BatchQuestion) -> list[tuple[Query, bool]]:
     """What is asked for each table of a batch, in the order of the answer, and whether it agrees with others."""
-    if not isinstance(question, MixedBatchQuestion):
-        return [(one.query, True) for one in question.query.tables]
     found: dict[Any, tuple[Query, bool]] = {
-        one.name: (one.query, True) for planned in question.mixed.planned.values() for one in planned.tables
+        one.name: (one.query, True) for planned in question.planned for one in planned.tables
     }
-    found |= {name: (query, False) for name, (query, _) in question.mixed.open.items()}
+    if isinstance(question, MixedBatchQuestion):
+        found |= {name: (query, False) for name, (query, _) in question.mixed.open.items()}
     return [found[name] for name in question.names]
 
 

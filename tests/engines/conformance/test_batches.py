@@ -50,7 +50,8 @@ def grouped_ranges(t: PrivateTable) -> BatchQuestion:
     return found
 
 
-def test_keys_are_found_beside_a_batch(backend_of: Callable[[str], Any], other: str) -> None:
+@pytest.mark.parametrize("beside", [True, False])
+def test_keys_are_found_beside_a_batch(backend_of: Callable[[str], Any], other: str, *, beside: bool) -> None:
     """At an epsilon that hides nothing, each engine finds the same keys, and counts under them."""
     rows = pa.table({"person": list(range(400)), "plan": ["a", "b"] * 200, "age": [i % 90 for i in range(400)]})
     found = []
@@ -58,7 +59,8 @@ def test_keys_are_found_beside_a_batch(backend_of: Callable[[str], Any], other: 
         stated: dict[str, Any] = {"bounds": {"age": (0, 90)}, "max_rows": 1, "max_groups": 1, "name": "found"}
         table = dp.protect(bench.put(rows), unit="person", budget=dp.Budget(epsilon=200, delta=1e-6), **stated)
         by_plan: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count(), s=_.age.sum())
-        answer = dp.batch(by_plan=by_plan, all_ages=table.count()).release(epsilon=200, delta=1e-6)
+        listed = {"all_ages": table.count()} if beside else {}
+        answer = dp.batch(listed, by_plan=by_plan).release(epsilon=200, delta=1e-6)
         found.append((answer["by_plan"].to_pyarrow()["plan"].to_pylist(), answer["by_plan"]["n"].round().tolist()))
     assert found[0] == found[1] == (["a", "b"], [200, 200])
 

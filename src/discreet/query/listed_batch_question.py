@@ -1,0 +1,68 @@
+"""A batch of which all keys are listed and all limits and bounds stated: one plan for all of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import InvalidParameter, expected, printable
+from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch
+from discreet.query.batch_question import BatchQuestion
+from discreet.query.batch_targets import BatchTargets, batch_targets, cheapest_tables
+from discreet.query.explain_batch import explain_batch
+from discreet.query.explanation import Explanation
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ListedBatchQuestion(BatchQuestion):
+    """Several tables of the same cells, all of them known beforehand.
+
+    >>> from discreet.testing import people
+    >>> cube = people().group_by("plan", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
+    >>> cube.query.names
+    ((), ('plan',))
+    """
+
+    _batch: BatchQuery
+
+    @property
+    def query(self) -> BatchQuery:
+        """What is asked, for the rooms above."""
+        return self._batch
+
+    @property
+    def planned(self) -> Sequence[BatchQuery]:
+        """The tables, which have one plan."""
+        return (self._batch,)
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names of the tables, in the order of the answer."""
+        return self._batch.names
+
+    def __repr__(self) -> str:
+        columns = ", ".join(dict.fromkeys(a.name for table in self._batch.tables for a in table.query.aggregates))
+        name = self._source.declaration.title
+        return printable(f"<batch about {name!r}: {len(self._batch.tables)} tables, {columns}>")
+
+    def _priced(self, **price: Any) -> BatchPlan:
+        """The plan at a stated price."""
+        return price_batch(self._batch, **price)
+
+    def _targets(self, within: object, *, relative: bool, assume: Mapping[str, int] | None) -> BatchTargets:
+        """The wanted errors, in the units of each column."""
+        if within is None:
+            cure = "write within={'by_plan': 0.05}, relative=True, assume={'rows': 400}."
+            raise InvalidParameter(expected("a wanted error beside relative=True", "within", within, cure))
+        return batch_targets(self._batch, within, relative=relative, assume=assume)
+
+    def _cheapest(
+        self, targets: BatchTargets, delta: object, weights: Mapping[Any, object] | None, confidence: float
+    ) -> BatchPlan:
+        """The plan of the smallest epsilon that reaches the targets, of all that there are."""
+        return cheapest_tables(self._batch, targets, delta, weights, confidence)
+
+    def _account(self, plan: BatchPlan, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
+        """All that is known of a plan."""
+        return explain_batch(plan, self._source.statement(plan.cells), confidence=confidence, assume=assume)
