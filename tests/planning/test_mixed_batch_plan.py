@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ibis import _
+from scipy.stats import norm
 
 import discreet as dp
 from depth import examples
@@ -19,6 +21,9 @@ from discreet.accounting.gaussian_profile import mu_below
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.ledger.ledger import charge_of
 from discreet.mechanisms.gaussian import Gaussian
+from discreet.planning.batch_planner import BatchPlan, price_batch
+from discreet.planning.mixed_batch_plan import MixedBatchPlan, joint_price, plan_within, plans_together
+from discreet.planning.noise_laws import Law
 from discreet.privacy.definitions import Guarantee
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 
@@ -103,6 +108,64 @@ def test_gaussian_noise_of_all_parts_is_priced_together(weights: dict[str, Any] 
         assert plan.ranges["by_age"].cost < apart.ranges["by_age"].cost
 
 
+WANTED: dict[str, Any] = {"years": 3, "halves": 200, "by_age": 150}
+
+
+@pytest.mark.parametrize("delta", [1e-6, 1e-10])
+def test_the_joint_price_of_wanted_errors_is_that_of_the_accountant(delta: float) -> None:
+    """Its profile is written out here: all noise together meets delta at the stated epsilon, and not a thousandth
+    below it.
+    """
+    plan: MixedBatchPlan = many_bins().plan(within=WANTED, delta=delta, assume={"rows": 300})
+    assert plan.charge == plan.together
+    noises = [one for part in plan.planned.values() for own in part.mechanisms for one in own]
+    assert len(plan.planned) == 3
+    mu = float(sum((one.sensitivity / one.scale) ** 2 for one in noises)) ** 0.5
+
+    def profile(epsilon: float) -> float:
+        return float(norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu))
+
+    epsilon = float(plan.charge.epsilon)
+    assert profile(epsilon) <= delta < profile(epsilon * 0.999)
+    assert sum(plan.shares.values()) == 1
+
+
+def test_laplace_noise_beside_gaussian_noise_is_paid_for() -> None:
+    """A mean has Gaussian noise; a few bins that are wanted exactly have less noise of Laplace's law."""
+    asked = many_bins(few=True)
+    plan: MixedBatchPlan = asked.plan(within=WANTED | {"few": 0.9}, delta=1e-12, assume={"rows": 300})
+    laws = {name: part.law for name, part in plan.planned.items()}
+    assert laws == {None: Law.GAUSSIAN, "few": Law.LAPLACE, "halves": Law.GAUSSIAN, "by_age": Law.GAUSSIAN}
+    [few] = (cost_of(noise.event).epsilon for own in plan.ranges["few"].mechanisms for noise in own)
+    assert plan.together is not None
+    assert plan.charge.epsilon == plan.together.epsilon + plan.ranges["few"].charge.epsilon
+    assert few is not None
+    assert few <= plan.ranges["few"].charge.epsilon
+    assert plan.charge.delta == plan.together.delta
+    assert plan.shares["few"] * plan.charge.epsilon == plan.ranges["few"].charge.epsilon
+    assert sum(plan.shares.values()) == 1
+    others = asked.plan(within=WANTED | {"few": 10**6}, delta=1e-12, assume={"rows": 300})
+    assert others.charge.epsilon < plan.together.epsilon * 2
+
+
+@settings(max_examples=examples(6), deadline=None)
+@given(data=st.data())
+def test_no_mixture_of_laws_is_cheaper(data: st.DataObject) -> None:
+    """Of four parts at any prices, of all sets that have Gaussian noise."""
+    parts = many_bins(few=True).mixed.planned
+    amounts = st.integers(1, 400).map(lambda n: Fraction(n, 100))
+    gaussian = {n: price_batch(one, rho=data.draw(amounts) / 10, gaussian=True) for n, one in parts.items()}
+    laplace: dict[str | None, BatchPlan] = {
+        n: price_batch(one, epsilon=data.draw(amounts)) for n, one in parts.items() if n is not None
+    }
+    asked, delta = many_bins(few=True).mixed, Fraction(1, 10**6)
+    best = min(plan.charge.epsilon for plan in plans_together(asked, gaussian, laplace, delta))
+    for chosen in itertools.product((False, True), repeat=len(laplace)):
+        own = gaussian | {name: laplace[name] for name, taken in zip(laplace, chosen, strict=True) if taken}
+        plan = plan_within(asked, own, joint_price(own.values(), delta))
+        assert best <= plan.charge.epsilon * Fraction(1002, 1000)
+
+
 def test_little_noise_is_laplaces_for_each_part() -> None:
     plan = with_ranges().plan(epsilon=3, delta=1e-9)
     assert plan.together is None
@@ -119,7 +182,7 @@ def test_what_is_found_pays_beside_what_is_priced_together() -> None:
     assert charge_of(plan.charge, plan.event).guarantee.epsilon <= 1
 
 
-def many_bins(*, alone: bool = False, found: bool = False) -> MixedBatchQuestion:
+def many_bins(*, alone: bool = False, found: bool = False, few: bool = False) -> MixedBatchQuestion:
     table = dp.protect(
         pa.table({"age": [i % 90 for i in range(300)], "plan": ["a", "b", "c"] * 100}), unit=dp.ROW,
         bounds={"age": (0, 90)}, budget=dp.Budget(epsilon=2, delta=1e-3),
@@ -127,6 +190,8 @@ def many_bins(*, alone: bool = False, found: bool = False) -> MixedBatchQuestion
     more: dict[str, Any] = {} if alone else {"years": table.agg(m=_.age.mean())}
     if found:
         more["found"] = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())
+    if few:
+        more["few"] = table.histogram("age", [0, 45, 90], ranges=True)
     if not alone:
         more["halves"] = table.histogram("age", list(range(0, 91, 2)), ranges="prefixes")
     together: MixedBatchQuestion = dp.batch(more, by_age=table.histogram("age", list(range(91)), ranges=True))

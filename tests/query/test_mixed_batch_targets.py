@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.query.batch_targets import batch_targets, cheapest_ranges, cheapest_tables
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 
 AGES = [i % 90 for i in range(300)]
@@ -57,6 +59,28 @@ def test_with_a_delta_parts_share_it() -> None:
     assert sum(plan.shares.values()) == 1
 
 
+@pytest.mark.parametrize("target", [50, 300])
+def test_gaussian_noise_of_all_parts_has_one_price(target: int) -> None:
+    """Which is never more than what parts of epsilon and delta would add up to; and each part is as good as wanted."""
+    asked, delta = question(mean=True), Fraction(1, 10**6)
+    stated: dict[str, Any] = {"within": {"by_age": target, "mean": 5, "by_plan": target}, "delta": delta}
+    plan, found = asked.plan(**stated, assume={"rows": 300}), asked.explain(**stated, assume={"rows": 300})
+    assert found.accuracy["by_age: worst range"].amount <= target
+    assert found.accuracy["by_plan: n"].amount <= target
+    mixed = asked.mixed
+    assert mixed.listed is not None
+    targets = batch_targets(mixed.listed, {"mean": 5, "by_plan": target}, relative=False, assume={"rows": 300})
+    apart = (
+        cheapest_tables(mixed.listed, targets, delta / 2, None, 0.95),
+        cheapest_ranges(mixed.ranges["by_age"], Fraction(target), delta / 2, 0.95),
+    )
+    assert plan.charge.epsilon < sum(part.charge.epsilon for part in apart)
+    assert plan.charge.delta <= delta
+    answer = asked.release(**stated, assume={"rows": 300})
+    assert answer.receipt["charge"] == found["charge"]
+    assert asked.source.budget.spent.epsilon == plan.charge.epsilon
+
+
 def test_parts_of_so_many_rows_and_means_are_foreseen() -> None:
     asked = question()
     relative = asked.explain(within={"by_age": 0.1, "by_plan": {"n": 0.05}}, relative=True, assume={"rows": 400})
@@ -78,7 +102,7 @@ def test_what_is_no_error_of_a_part_is_refused() -> None:
         ({"within": WITHIN, "weights": {"by_age": 2}}, "weights of listed tables"),
         ({"relative": True}, "for each part"),
         ({"within": WITHIN, "weights": {"nobody": 2}}, "weights of tables"),
-        ({"within": WITHIN, "relative": True}, "assume="),
+        ({"within": WITHIN, "relative": True}, "assume="), ({"within": WITHIN, "delta": 1.5}, "from 0 to below 1"),
     )  # fmt: skip
     for stated, text in wrong:
         with pytest.raises(InvalidParameter, match=text):

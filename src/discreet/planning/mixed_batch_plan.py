@@ -14,11 +14,14 @@ Relies on
 Proof
     The shares of the parts are positive fractions whose sum is 1. Each part is priced at its share of epsilon, or of
     rho, and of delta, and is private at that price; what one finds is not used by another. Epsilons add up, and deltas
-    do; and so do rhos, with the probabilities of the events that each part leaves out. Where what is planned has
-    Gaussian noise alone, at a price with a delta, it may be priced together: independent parts at rho_i are, as
-    Gaussian mechanisms, no more than mu^2 = 2 sum of rho_i together, which is what their epsilon and delta allow.
+    do; and so do rhos, with the probabilities of the events that each part leaves out. With a delta, parts of which
+    all noise is Gaussian may be priced together: independent parts at rho_i are, as Gaussian mechanisms, no more than
+    mu^2 = 2 sum of rho_i together, which is what their epsilon and delta allow. At a stated price rho_i are parts of
+    what it allows; for wanted errors each is what its part needs, and the price is the least that allows their sum.
+    What has Laplace noise then adds its epsilons.
 Rounding
-    Shares are fractions near the roots of the weights; their sum is exact.
+    Shares are fractions near the roots of the weights; their sum is exact. Of a sum of rho, mu and epsilon are rounded
+    up, epsilon to four digits.
 Source
     Dwork and Roth (2014), theorem 3.16; Bun and Steinke (2016), lemma 2.3; Dong, Roth and Su (2022), corollary 3.3.
 Mutant
@@ -30,24 +33,30 @@ Mutant
     ranges-unrecorded: the event of a batch leaves ranges out; killed by test_ranges_have_a_part_of_the_price.
     joint-noise-for-each: each part that is priced with others has all that they may cost; killed by
     test_gaussian_noise_of_all_parts_is_priced_together.
+    one-part-forgotten: the price of wanted errors leaves a part with Gaussian noise out; killed by
+    test_the_joint_price_of_wanted_errors_is_that_of_the_accountant.
+    laplace-beside-it-is-free: nor does it have parts with Laplace noise; killed by
+    test_laplace_noise_beside_gaussian_noise_is_paid_for.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
 from typing import Any, TypeVar
 
+from discreet.accounting.gaussian_profile import epsilon_above
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import decimal_text
+from discreet.exact.amounts import decimal_text, root_above
+from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch, weights_of_tables
 from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Plan, Query
-from discreet.planning.planner import stated_price
+from discreet.planning.planner import LARGEST_EPSILON, stated_price
 from discreet.planning.two_stage import TwoStagePlan, plan_two_stages
 from discreet.planning.unspecified import Unspecified
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
@@ -91,7 +100,7 @@ class MixedBatchPlan:
     shares: Mapping[str | None, Fraction]
     """Of the price: of the listed tables together under None, of each other question under its name."""
     together: Guarantee | None = None
-    """What listed tables and ranges cost, where they were priced together."""
+    """What Gaussian noise of listed tables and ranges costs, where it was priced together."""
 
     @property
     def planned(self) -> dict[str | None, BatchPlan]:
@@ -109,7 +118,8 @@ class MixedBatchPlan:
         if self.together is None:
             whole = reduce(add, (part.charge for part in self.parts))
         else:
-            whole = reduce(add, (part.charge for part in self.open.values()), self.together)
+            beside = (part.charge for part in self.planned.values() if part.law is not Law.GAUSSIAN)
+            whole = reduce(add, (*beside, *(part.charge for part in self.open.values())), self.together)
         return Guarantee(epsilon=min(whole.epsilon, UNBOUNDED), delta=whole.delta, rho=whole.rho)
 
     @property
@@ -175,6 +185,56 @@ def price_mixed_batch(
     shares = {**shares, **{name: share * part for name, share in own_shares.items()}}
     cost = Guarantee(epsilon=whole.epsilon, delta=whole.delta)
     return replace(_made(asked, joint, found, shares), together=cost)
+
+
+def plan_within(
+    asked: MixedBatchQuery, parts: Mapping[str | None, BatchPlan], together: Guarantee | None = None
+) -> MixedBatchPlan:
+    """The plan of parts that cost what they need, with what their Gaussian noise costs if it is priced together."""
+    made = replace(_made(asked, parts, {}, {}), together=together)
+    whole = made.charge.epsilon
+    if together is None:
+        return replace(made, shares={name: part.charge.epsilon / whole for name, part in parts.items()})
+    rho = _rho(parts.values())
+    own = {name: together.epsilon * (part.charge.rho or 0) / rho for name, part in parts.items()}
+    beside = {name: part.charge.epsilon for name, part in parts.items() if part.law is not Law.GAUSSIAN}
+    return replace(made, shares={name: epsilon / whole for name, epsilon in (own | beside).items()})
+
+
+def plans_together(
+    asked: MixedBatchQuery,
+    gaussian: Mapping[str | None, BatchPlan],
+    laplace: Mapping[str | None, BatchPlan],
+    delta: Fraction,
+) -> list[MixedBatchPlan]:
+    """Plans whose Gaussian noise is priced together, from all parts with it to those alone that have no other.
+
+    What of it costs the least in rho beside its own epsilon is kept the longest: where epsilon is a concave function of
+    rho, as it nearly is, the cheapest of all mixtures is among these.
+    """
+
+    def saved(name: str | None) -> float:
+        return float(laplace[name].charge.epsilon) / float(_rho([gaussian[name]]))
+
+    first = sorted(laplace, key=saved)
+    mixtures = [dict(gaussian) | {name: laplace[name] for name in first[:count]} for count in range(len(first) + 1)]
+    return [
+        plan_within(asked, parts, joint_price(parts.values(), delta))
+        for parts in mixtures
+        if any(part.law is Law.GAUSSIAN for part in parts.values())
+    ]
+
+
+def joint_price(parts: Iterable[BatchPlan], delta: Fraction) -> Guarantee:
+    """The least epsilon, to four digits, at which all Gaussian noise together is private with this delta."""
+    least = Fraction(epsilon_above(root_above(2 * _rho(parts)), delta))
+    epsilon = smallest_epsilon(lambda epsilon: epsilon >= least, "a joint price", largest=max(least, LARGEST_EPSILON))
+    return Guarantee(epsilon=epsilon, delta=delta)
+
+
+def _rho(parts: Iterable[BatchPlan]) -> Fraction:
+    """What Gaussian noise costs in all, of parts that were priced in rho."""
+    return sum((part.charge.rho or Fraction(0) for part in parts if part.law is Law.GAUSSIAN), start=Fraction(0))
 
 
 def _together(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +13,7 @@ from discreet.exact.given_values import flag
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, plan_batch, price_batch, table_named
-from discreet.planning.noise_laws import Law
+from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Column
 from discreet.planning.planner import LARGEST_EPSILON, offers_of, stated_price
 from discreet.query.explain import error_of, rows_of
@@ -109,42 +109,85 @@ def cheapest_tables(
     batch: BatchQuery, targets: BatchTargets, delta: object, weights: Mapping[Any, object] | None, confidence: float
 ) -> BatchPlan:
     """The plan of the smallest epsilon that reaches what is wanted of tables, of all that there are."""
-    stated = targets.weights if weights is None else weights
-    first = price_batch(batch, epsilon=1, delta=delta, weights=stated)
-    targets.check_foreseen(first)
-    return cheapest(batch, first, lambda plan: targets.reached(plan, confidence), delta, targets.errors)
+    return cheapest(wanted_tables(batch, targets, weights, confidence), delta)
 
 
 def cheapest_ranges(batch: BatchQuery, target: Fraction, delta: object, confidence: float) -> BatchPlan:
     """The plan of the smallest epsilon at which the worst of all ranges is off by so many rows at most."""
-    first = price_batch(batch, epsilon=1, delta=delta)
-    return cheapest(
-        batch, first, lambda plan: range_errors(plan, confidence)[WORST].amount <= target, delta, decimal_text(target)
+    return cheapest(wanted_ranges(batch, target, confidence), delta)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WantedBatch:
+    """Tables that are planned together, and how good they are to be."""
+
+    batch: BatchQuery
+    reaches: Callable[[BatchPlan], bool]
+    within: object
+    """As a refusal shows it."""
+    weights: Mapping[Any, object] | None = None
+    check: Callable[[BatchPlan], None] = field(default=lambda _plan: None)
+    """Refuses a plan of which it is unknown how good it is."""
+
+    def smallest(self, plan: BatchPlan, price: Callable[[Fraction], Price], largest: Fraction) -> BatchPlan:
+        """The plan with this strategy at the smallest number, from one over `largest` on, whose price is enough."""
+
+        def at(amount: Fraction) -> BatchPlan:
+            return plan_batch(self.batch, price(amount), plan.strategy)
+
+        def meets(amount: Fraction) -> bool:
+            try:
+                return self.reaches(at(amount))
+            except InvalidParameter:  # so little that the noise would leave 64 bits
+                return False
+
+        return at(smallest_epsilon(meets, self.within, least=1 / largest, largest=largest))
+
+
+def wanted_tables(
+    batch: BatchQuery, targets: BatchTargets, weights: Mapping[Any, object] | None, confidence: float
+) -> WantedBatch:
+    """Tables each of whose named columns is to be off by so much at most."""
+    return WantedBatch(
+        batch=batch,
+        reaches=lambda plan: targets.reached(plan, confidence),
+        within=targets.errors,
+        weights=targets.weights if weights is None else weights,
+        check=targets.check_foreseen,
     )
 
 
-def cheapest(
-    batch: BatchQuery, first: BatchPlan, reaches: Callable[[BatchPlan], bool], delta: object, within: object
-) -> BatchPlan:
-    """Of a plan and its runners-up, each at the smallest epsilon that reaches what is wanted, the cheapest."""
-    found = [_smallest(batch, plan, reaches, delta, within) for plan in (first, *first.runners_up)]
-    return min(found, key=lambda plan: plan.charge.epsilon)
+def wanted_ranges(batch: BatchQuery, target: Fraction, confidence: float) -> WantedBatch:
+    """Ranges the worst of which is to be off by so many rows at most."""
+    return WantedBatch(
+        batch=batch,
+        reaches=lambda plan: range_errors(plan, confidence)[WORST].amount <= target,
+        within=decimal_text(target),
+    )
 
 
-def _smallest(
-    batch: BatchQuery, plan: BatchPlan, reaches: Callable[[BatchPlan], bool], delta: object, within: object
-) -> BatchPlan:
-    """The plan with this strategy at the smallest epsilon that reaches what is wanted."""
+def cheapest(wanted: WantedBatch, delta: object) -> BatchPlan:
+    """The plan of the smallest epsilon that is good enough, with noise of either law."""
+    return min(cheapest_of_each_law(wanted, delta).values(), key=lambda plan: plan.charge.epsilon)
 
-    def at(epsilon: Fraction) -> BatchPlan:
+
+def cheapest_of_each_law(wanted: WantedBatch, delta: object) -> dict[Law, BatchPlan]:
+    """By the law of its noise, the plan of the smallest epsilon that is good enough, of all strategies."""
+    first = price_batch(wanted.batch, epsilon=1, delta=delta, weights=wanted.weights)
+    wanted.check(first)
+    found: dict[Law, BatchPlan] = {}
+    for plan in (first, *first.runners_up):
         extra = delta if plan.law is Law.GAUSSIAN else 0
-        offer = offers_of(stated_price(epsilon=epsilon, delta=extra))[-1]
-        return plan_batch(batch, offer, plan.strategy)
 
-    def meets(epsilon: Fraction) -> bool:
-        try:
-            return reaches(at(epsilon))
-        except InvalidParameter:  # so little epsilon that the noise would leave 64 bits
-            return False
+        def price(epsilon: Fraction, extra: object = extra) -> Price:
+            return offers_of(stated_price(epsilon=epsilon, delta=extra))[-1]
 
-    return at(smallest_epsilon(meets, within, least=1 / LARGEST_EPSILON, largest=LARGEST_EPSILON))
+        own = wanted.smallest(plan, price, LARGEST_EPSILON)
+        if plan.law not in found or own.charge.epsilon < found[plan.law].charge.epsilon:
+            found[plan.law] = own
+    return found
+
+
+def cheapest_in_rho(wanted: WantedBatch, plan: BatchPlan) -> BatchPlan:
+    """The plan with Gaussian noise and the strategy of another one, at the smallest rho that is good enough."""
+    return wanted.smallest(plan, lambda rho: Price.concentrated(Law.GAUSSIAN, rho), LARGEST_EPSILON**2 / 2)

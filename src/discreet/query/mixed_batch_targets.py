@@ -8,15 +8,20 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.exact.amounts import fraction, positive
-from discreet.planning.batch_planner import BatchPlan, Name, weights_of_tables
-from discreet.planning.mixed_batch_plan import MixedBatchPlan, MixedBatchQuery
+from discreet.exact.amounts import positive
+from discreet.planning.batch_planner import Name, weights_of_tables
+from discreet.planning.mixed_batch_plan import MixedBatchPlan, MixedBatchQuery, plan_within, plans_together
+from discreet.planning.noise_laws import Law
+from discreet.planning.planner import stated_delta
 from discreet.query.batch_targets import (
     BatchTargets,
+    WantedBatch,
     batch_targets,
-    cheapest_ranges,
-    cheapest_tables,
+    cheapest_in_rho,
+    cheapest_of_each_law,
     rows_for_parts,
+    wanted_ranges,
+    wanted_tables,
 )
 from discreet.query.explain import rows_of
 
@@ -69,22 +74,24 @@ def cheapest_mixed(
     weights: Mapping[Any, object] | None,
     confidence: float,
 ) -> MixedBatchPlan:
-    """Each part at the smallest epsilon that reaches what is wanted of it, with an even part of delta."""
+    """All parts at the smallest epsilon that reaches what is wanted of each: with an even part of delta for each, or
+    with one price for all Gaussian noise, whichever is less.
+    """
     weights_of_tables(asked.names, weights)  # a wrong one is refused where nothing depends on it, too
     if idle := [name for name in asked.ranges if name in (weights or ())]:
         cure = "leave it out: its part of the price is what its error needs; weights divide what listed tables share."
         raise InvalidParameter(expected("weights of listed tables beside within", "weights", idle[0], cure))
-    own = fraction("delta", delta) / len(asked.planned)
-    found: dict[str | None, BatchPlan] = {
-        name: cheapest_ranges(query, targets.ranges[name], own, confidence) for name, query in asked.ranges.items()
+    extra = stated_delta(delta)
+    wanted: dict[str | None, WantedBatch] = {
+        name: wanted_ranges(query, targets.ranges[name], confidence) for name, query in asked.ranges.items()
     }
     if asked.listed is not None and targets.listed is not None:
-        found[None] = cheapest_tables(asked.listed, targets.listed, own, weights, confidence)
-    whole = sum(plan.charge.epsilon for plan in found.values())
-    return MixedBatchPlan(
-        names=asked.names,
-        listed=found.get(None),
-        open={},
-        ranges={name: found[name] for name in asked.ranges},
-        shares={name: plan.charge.epsilon / whole for name, plan in found.items()},
-    )
+        wanted[None] = wanted_tables(asked.listed, targets.listed, weights, confidence)
+    laws = {name: cheapest_of_each_law(one, extra / len(wanted)) for name, one in wanted.items()}
+    apart = {name: min(own.values(), key=lambda plan: plan.charge.epsilon) for name, own in laws.items()}
+    found = [plan_within(asked, apart)]
+    if extra and len(wanted) > 1:
+        gaussian = {name: cheapest_in_rho(one, laws[name][Law.GAUSSIAN]) for name, one in wanted.items()}
+        laplace = {name: own[Law.LAPLACE] for name, own in laws.items() if Law.LAPLACE in own}
+        found += plans_together(asked, gaussian, laplace, extra)
+    return min(found, key=lambda plan: plan.charge.epsilon)
