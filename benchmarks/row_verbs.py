@@ -146,7 +146,12 @@ def of_two_tables(tables: dict[str, Any]) -> dict[str, Case]:
         "join, one to one": Case(
             items.join(items.select("item"), "item", max_matches=1).agg(n=_.count()),
             "SELECT count(*) FROM items JOIN items AS other USING (item)",
-            rival="4, DropExcess(1); 2, DropNonUnique",
+            rival="4, DropExcess(1)",
+        ),
+        "join, unique keys": Case(
+            items.join(items.select("item"), "item", max_matches="unique").agg(n=_.count()),
+            "SELECT count(*) FROM items JOIN items AS other USING (item)",
+            rival="2, DropNonUnique",
         ),
     }
 

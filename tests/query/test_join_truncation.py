@@ -41,7 +41,7 @@ def rows_of(one: Side, other: Side, without: int | None = None) -> Counter[tuple
         dp.protect(worlds(i, without), unit="who", max_rows=side.rows, budget=budget, name="vw"[i])
         for i, side in enumerate((one, other))
     )
-    joined = first.join(second, "k", max_matches=(one.matches, other.matches))
+    joined = first.join(second, "k", max_matches=tuple("unique" if s.unique else s.matches for s in (one, other)))
     source: Any = joined._source
     assert source.declaration.rows_changed == rows_changed(one, other)
     found = source._engine.run_statement(source.declaration, source._engine.compiled(joined._relation))
@@ -55,6 +55,9 @@ def rows_of(one: Side, other: Side, without: int | None = None) -> Counter[tuple
         (Side(rows=1, matches=1), Side(rows=1, matches=1), 4),
         (Side(rows=2, matches=1), Side(rows=1, matches=2), 5),
         (Side(rows=3, matches=3), Side(rows=1, matches=1), 6),
+        (Side(rows=1, matches=1, unique=True), Side(rows=1, matches=1, unique=True), 2),
+        (Side(rows=2, matches=1, unique=True), Side(rows=1, matches=3), 3),
+        (Side(rows=2, matches=2), Side(rows=3, matches=1, unique=True), 3),
     ],
 )
 def test_one_unit_changes_no_more_rows_than_is_claimed(one: Side, other: Side, reached: int) -> None:
@@ -69,6 +72,30 @@ def test_one_unit_changes_no_more_rows_than_is_claimed(one: Side, other: Side, r
         most = max(most, *changed.values())
     assert most <= rows_changed(one, other)
     assert most == reached
+
+
+def test_of_a_key_that_several_rows_have_none_is_kept(exact: Any) -> None:
+    """Key a has three rows in one table and two in the other, b one in each; equal rows are several."""
+    for matches in ("unique", ("unique", 3), (3, "unique")):
+        assert exact(_joined(matches).agg(n=_.count(), s=_.w.sum())) == {"n": [1], "s": [30]}
+    rows = pa.table({"who": [1, 2, 3], "k": ["a", "a", "b"]})
+    table = dp.protect(rows, unit=dp.ROW, budget=dp.Budget(epsilon=1), name="keys")
+    same = table.select("k").mutate(m=_.k).join(table.select("k"), "k", max_matches="unique")
+    assert exact(same.agg(n=_.count())) == {"n": [1]}
+    assert same.agg(n=_.count()).explain(epsilon=1)["limits"] == {"rows that one unit changes": 2}
+
+
+def test_unique_keys_have_a_document() -> None:
+    first, second = two()
+    for matches in ("unique", ("unique", 2), 3):
+        asked = first.join(second, "k", max_matches=matches).agg(n=_.count())
+        again = dp.question(asked.document(), {"v": first, "w": second})
+        assert again.document() == asked.document()
+        assert again.explain(epsilon=1)["limits"] == asked.explain(epsilon=1)["limits"]
+    wrong = asked.document()
+    wrong["question"]["from"]["steps"][-1]["join"]["max_matches"] = "some"
+    with pytest.raises(InvalidQuery, match="a whole number of 1 or more, or 'unique'"):
+        dp.question(wrong, {"v": first, "w": second})
 
 
 def test_what_is_kept_does_not_depend_on_the_order_of_rows() -> None:
@@ -170,7 +197,7 @@ def test_limits_have_to_be_stated() -> None:
         first.join(second, "k", how="left", max_matches=1)
     with pytest.raises(InvalidQuery, match=r"(?s)a join on the privacy unit.*needs max_matches"):
         first.join(second, "k")
-    for wrong in (0, (1, 2, 3), (1, 0), "2", True):
+    for wrong in (0, (1, 2, 3), (1, 0), "2", True, "Unique", ("unique", 0), ["unique", 1]):
         with pytest.raises(InvalidParameter, match="max_matches"):
             first.join(second, "k", max_matches=wrong)
     assert first.per_unit(k=_.k.min()).join(second, "k", max_matches=1)._source.declaration.rows_changed == 2 * (1 + 2)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
 import re
 from pathlib import Path
 
 import duckdb
+import ibis
 import pyarrow as pa
 import pytest
 
@@ -74,6 +77,93 @@ def test_windows_are_those_of_duckdb(window: str, dialect: str) -> None:
     found = answer.select(["g", "side", "w"]).sort_by([("g", "ascending"), ("side", "ascending")]).to_pylist()
     assert len(found) == len(GROUPS) * len(SIDES)
     assert [one["w"] for one in found] == pytest.approx([w for _g, _side, w in expected])
+
+
+DAYS = [datetime.date(1, 1, 1), *(datetime.date(2020, *day) for day in ((1, 1), (1, 4), (1, 31), (2, 29), (3, 31)))]
+DAYS += [datetime.date(9999, 12, 31)]
+SPANS = [
+    "SUM({n}) OVER (ORDER BY {key} RANGE BETWEEN INTERVAL '3' DAY PRECEDING AND CURRENT ROW)",
+    "SUM({n}) OVER (ORDER BY {key} DESC RANGE BETWEEN CURRENT ROW AND INTERVAL '1' MONTH FOLLOWING)",
+    "COUNT(*) OVER (ORDER BY {key} RANGE BETWEEN INTERVAL '2' MONTH PRECEDING AND INTERVAL '7' DAY PRECEDING)",
+    "AVG({n}) OVER (ORDER BY {key} RANGE BETWEEN INTERVAL '1' DAY FOLLOWING AND UNBOUNDED FOLLOWING)",
+    "SUM({n}) OVER (ORDER BY {key} RANGE BETWEEN INTERVAL '1' QUARTER PRECEDING AND INTERVAL '1' DAY PRECEDING)",
+    "MAX({n}) OVER (PARTITION BY half ORDER BY {key} RANGE INTERVAL '1' YEAR PRECEDING)",
+    "SUM({n}) OVER (ORDER BY {key} RANGE BETWEEN INTERVAL '1' MONTH PRECEDING AND INTERVAL '40' DAY PRECEDING)",
+]
+
+
+def by_days() -> dp.PrivateTable:
+    """Groups of days and of moments, some with nobody in them."""
+    rows = [(day, i % 2) for i, day in enumerate(DAYS) for _ in range(i + 1)]
+    seen = [datetime.datetime.combine(day, datetime.time(12)) for day, _half in rows]
+    data = pa.table({"day": [day for day, _half in rows], "half": [half for _day, half in rows], "seen": seen})
+    keys = {"day": DAYS, "half": [0, 1], "seen": sorted(set(seen))}
+    return dp.protect(data, unit=dp.ROW, keys=keys, budget=dp.Budget(epsilon=10**6), name="t")
+
+
+@pytest.mark.parametrize(("key", "dialect"), [("day", "duckdb"), ("seen", "postgres"), ("day", "spark")])
+def test_frames_by_intervals_are_those_of_duckdb(key: str, dialect: str) -> None:
+    more = [] if key == "day" else ["SUM({n}) OVER (ORDER BY {key} RANGE INTERVAL '71' HOUR PRECEDING)"]
+    left_out = {"duckdb": "none", "postgres": "QUARTER", "spark": "PRECEDING AND INTERVAL"}[dialect]
+    windows = [one for one in (*SPANS, *more) if left_out not in one]
+    written = ", ".join(f"{one.format(n='COUNT(*)', key=key)} AS w{i}" for i, one in enumerate(windows))
+    question = dp.sql(
+        f"SELECT {key}, half, COUNT(*) AS n, {written} FROM t GROUP BY {key}, half",  # noqa: S608 (ours)
+        t=by_days(),
+        dialect=dialect,
+    )
+    held = question.release(epsilon=1000).to_pyarrow()
+    with duckdb.connect() as con:
+        con.register("answer", held)
+        again = ", ".join(f"{one.format(n='n', key=key)} AS w{i}" for i, one in enumerate(windows))
+        expected = con.sql(f"SELECT {key}, half, {again} FROM answer ORDER BY {key}, half").to_arrow_table()  # noqa: S608 (ours)
+    found = held.sort_by([(key, "ascending"), ("half", "ascending")])
+    for i, _one in enumerate(windows):
+        assert found[f"w{i}"].to_pylist() == pytest.approx(expected[f"w{i}"].to_pylist()), _one
+    assert len({tuple(found[f"w{i}"].to_pylist()) for i in range(len(windows))}) == len(windows)
+
+
+@pytest.mark.parametrize(
+    ("frame", "what"),
+    [
+        ("INTERVAL '2' HOUR PRECEDING AND CURRENT ROW", "an interval of days or more beside a date"),
+        ("INTERVAL '2' MONTH PRECEDING AND INTERVAL '7' DAY PRECEDING", "two intervals of months, or two of days"),
+    ],
+)
+def test_what_spark_does_not_take_is_refused_there(frame: str, what: str) -> None:
+    statement = f"SELECT day, SUM(COUNT(*)) OVER (ORDER BY day RANGE BETWEEN {frame}) AS s FROM t GROUP BY day"  # noqa: S608 (ours)
+    dp.sql(statement, t=by_days())
+    with pytest.raises(dp.InvalidQuery, match=what):
+        dp.sql(statement, t=by_days(), dialect="spark")
+
+
+def test_an_interval_of_more_than_all_years_reaches_all_days() -> None:
+    """DuckDB has no such days, and would fail after the charge."""
+    units = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
+    reaches = [f"INTERVAL '9007199254740992' {unit}" for unit in units]
+    reaches += ["INTERVAL '400000' YEAR", "INTERVAL '2147483647' DAY", "2147483647"]
+    sums = ", ".join(
+        f"SUM(COUNT(*)) OVER (ORDER BY day RANGE {one} PRECEDING) AS s{i}" for i, one in enumerate(reaches)
+    )
+    asked = dp.sql(f"SELECT day, COUNT(*) AS n, {sums} FROM t GROUP BY day", t=by_days())  # noqa: S608 (ours)
+    answer = asked.release(epsilon=1000).to_pyarrow()
+    for i, _reach in enumerate(reaches):
+        assert answer[f"s{i}"].to_pylist() == list(itertools.accumulate(answer["n"].to_pylist()))
+
+
+def test_a_window_by_an_interval_has_a_document() -> None:
+    """The same question, written in Python with a number beside an interval, too."""
+    statement = "SELECT day, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY day RANGE INTERVAL '3' DAY PRECEDING) AS s"
+    table = by_days()
+    asked = dp.sql(f"{statement} FROM t GROUP BY day", t=table)
+    window = asked.document()["question"]["after"][0]["mutate"][0][1]
+    assert "'interval': [3, 'D']" in str(window)
+    assert dp.question(asked.document(), {"t": table}).document() == asked.document()
+    frame = ibis.range_window(preceding=ibis.interval(days=3), following=0, order_by=ibis._.day)
+    own = table.group_by("day").agg(n=ibis._.count()).mutate(s=ibis._.n.sum().over(frame))
+    assert dp.question(own.document(), {"t": table}).document() == own.document()
+    numbers = [one.release(epsilon=1000).to_pyarrow()["s"].to_pylist() for one in (asked, own)]
+    assert numbers[0] == numbers[1]
 
 
 def test_windows_look_at_what_having_leaves_and_qualify_at_windows() -> None:
@@ -163,7 +253,16 @@ REFUSED = {
     "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g ROWS 9876543210 PRECEDING) AS s FROM t GROUP BY g": "0 to 2,147,483,648",
     "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g ROWS 1 FOLLOWING) AS s FROM t GROUP BY g": "end before it begins",
     "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g ROWS UNBOUNDED FOLLOWING) AS s FROM t GROUP BY g": "before it ends",
-    "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g RANGE INTERVAL '1' DAY PRECEDING) AS s FROM t GROUP BY g": "0 to 9,007",
+    "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g RANGE INTERVAL '1' DAY PRECEDING) AS s FROM t GROUP BY g": "a date to",
+    "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g ROWS INTERVAL '1' DAY PRECEDING) AS s FROM t GROUP BY g": "a whole",
+    "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g RANGE INTERVAL '-1' DAY PRECEDING) AS s FROM t GROUP BY g": "0 or more",
+    "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g RANGE INTERVAL x DAY PRECEDING) AS s FROM t GROUP BY g": "a constant",
+    "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g RANGE BETWEEN INTERVAL '1' DAY PRECEDING AND 2 FOLLOWING) AS s FROM t "
+    "GROUP BY g": "two intervals, or two numbers",
+    "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g RANGE BETWEEN INTERVAL '1' DAY FOLLOWING AND INTERVAL '1' MONTH PRECEDING"
+    ") AS s FROM t GROUP BY g": "end before it begins",
+    "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g RANGE BETWEEN INTERVAL '1' DAY PRECEDING AND INTERVAL '2' DAY PRECEDING) "
+    "AS s FROM t GROUP BY g": "end before it begins",
     "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g ROWS 1 PRECEDING EXCLUDE TIES) AS s FROM t GROUP BY g": "without EXCLUDE",
     "SELECT g, RANK() OVER (ORDER BY g ROWS 1 PRECEDING) AS s FROM t GROUP BY g": "RANK without ROWS or RANGE",
     "SELECT g, SUM(RANK() OVER (ORDER BY COUNT(*))) OVER () AS s FROM t GROUP BY g": "no window inside of another",

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.statements.epochs import _is_whole
+from discreet.statements.epochs import SPANS, _is_whole
 from discreet.testing import random_sql
 from discreet.testing.neighbor_bench import Bench
 
@@ -66,6 +66,26 @@ def test_seconds_are_those_of_duckdb(written: str) -> None:
     assert ours[0] == wanted[0] or "MONTH" in written
 
 
+SPANNED = (("d", "DATE_TRUNC('second', t)"), ("DATE_TRUNC('hour', u)", "d"), ("DATE '2020-01-31'", "CAST(u AS DATE)"))
+
+
+def test_time_that_is_over_is_that_of_duckdb() -> None:
+    """Toward zero, from the first to the last; and so in Spark, by another name."""
+    written = [f"DATE_SUB('{unit}', {first}, {last})" for unit in SPANS for first, last in SPANNED]
+    with duckdb.connect() as connection:
+        connection.register("rows", ROWS)
+        rows = connection.execute(f"SELECT {', '.join(written)} FROM rows ORDER BY place").fetchall()  # noqa: S608 (ours)
+    bench = Bench()
+    table = bench.protect(ROWS, unit=dp.ROW, bounds={"place": (0, 9)})
+    names = {"duckdb": "DATE_SUB('{0}'", "postgres": "DATESUB('{0}'", "spark": "TIMESTAMPDIFF({0}"}
+    for dialect, name in names.items():
+        said = [f"{name.format(unit)}, {first}, {last})" for unit in SPANS for first, last in SPANNED]
+        found = random_sql.values(bench, table, [random_sql.meaning(one, dialect, table) for one in said])
+        assert dict(zip(written, map(list, found), strict=True)) == dict(
+            zip(written, map(list, zip(*rows, strict=True)), strict=True)
+        )
+
+
 def test_seconds_of_spark_are_rounded_down() -> None:
     wanted = [(moment - UNIX) // datetime.timedelta(seconds=1) for moment in MOMENTS]
     assert found("UNIX_SECONDS(t)", "spark") == [*wanted, None]
@@ -92,6 +112,10 @@ def test_a_unit_below_a_second_leaves_fractions() -> None:
         ("UNIX_SECONDS(place)", "spark", "a date or a timestamp"),
         ("EXTRACT(EPOCH FROM d)", "spark", "UNIX_SECONDS"),
         ("EPOCH_MS(t)", "duckdb", "a known function"),
+        ("DATE_SUB('day', t, u)", "duckdb", "a timestamp of whole seconds"),
+        ("DATE_SUB('month', d, d)", "duckdb", "spans of WEEK, DAY, HOUR"),
+        ("TIMESTAMPDIFF(YEAR, d, d)", "spark", "spans of WEEK, DAY, HOUR"),
+        ("TIMESTAMPDIFF(DAY, place, d)", "spark", "a date or a timestamp"),
     ],
 )
 def test_other_seconds_are_refused(written: str, dialect: str, what: str, protect: Callable[..., Any]) -> None:

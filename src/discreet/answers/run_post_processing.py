@@ -44,6 +44,11 @@ CALCULATED, WINDOW = "__discreet_calculated_", "__discreet_window_"
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """Of the years 1 and 9999, since 1970."""
 DAY = 86_400
+_DAYS = 366 * 10_000
+ALL_YEARS = {"Y": 10_000, "Q": 40_000, "M": 120_000, "W": 530_000, "D": _DAYS} | {
+    unit: _DAYS * DAY // seconds for unit, seconds in (("h", 3600), ("m", 60), ("s", 1))
+}
+"""So many units are more than there are from the first of them to the last."""
 PARTS_OF_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 HOLDERS = (
@@ -203,10 +208,22 @@ def _by_real_numbers(op: ops.Node, replaced: Mapping[str, Any] | None) -> ops.No
     if not isinstance(found, ops.WindowFunction) or found.how != "range" or len(found.order_by) != 1:
         return found
     [key] = found.order_by
+    if key.dtype.is_date() or key.dtype.is_timestamp():
+        return found.copy(start=_within_years(found.start), end=_within_years(found.end))
     ends = [end.value for end in (found.start, found.end) if end is not None]
     if not key.dtype.is_integer() or all(isinstance(one, ops.Literal) and one.value == 0 for one in ends):
         return found
     return found.copy(order_by=(key.copy(arg=ops.Cast(key.arg, "float64")),))
+
+
+def _within_years(end: Any) -> Any:
+    """An end of a window that reaches no farther than all years there are, since DuckDB fails at what is beyond."""
+    own = None if end is None else end.value
+    if not isinstance(own, ops.Literal) or type(own.value) is not int:
+        return end
+    unit = own.dtype.unit.short if own.dtype.is_interval() else "D"
+    most = min(own.value, ALL_YEARS.get(unit, own.value))
+    return end.copy(value=own.copy(value=most))
 
 
 def _of_one_type(op: ops.Node, replaced: Mapping[str, Any] | None) -> ops.Node:

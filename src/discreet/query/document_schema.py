@@ -8,6 +8,7 @@ from typing import Any
 from discreet.planning.group_keys import UNKNOWN_BY_COUNT
 from discreet.query.document_parts import LONGEST_STRING
 from discreet.query.expression_documents import AFTER_OPERATIONS, OPERATIONS, TYPES
+from discreet.query.join_truncation import UNIQUE
 from discreet.query.question_documents import VERSION
 from discreet.query.read_applications import MOST_WINDOWS, OPEN
 from discreet.query.window_documents import FRAMES, MOST_APART, WINDOW
@@ -24,6 +25,14 @@ SORT_KEY: Schema = {"$ref": "#/$defs/sort_key"}
 AGGREGATE: Schema = {"$ref": "#/$defs/aggregate"}
 TABLE: Schema = {"$ref": "#/$defs/table"}
 KEY: Schema = {"$ref": "#/$defs/key"}
+
+
+INTERVAL: Schema = {
+    "type": "array",
+    "prefixItems": [{"type": "integer"}, {"type": "string"}],
+    "items": False,
+    "minItems": 2,
+}
 
 
 def _fields(needed: Mapping[str, Schema], other: Mapping[str, Schema] | None = None) -> Schema:
@@ -48,9 +57,8 @@ def _pairs(of: Schema) -> Schema:
 
 def _constants() -> list[Schema]:
     moments = dict.fromkeys(("real", "date", "timestamp", "decimal"), TEXT)
-    interval = {"type": "array", "prefixItems": [{"type": "integer"}, TEXT], "items": False, "minItems": 2}
     typed = {"type": "array", "prefixItems": [{}, {"enum": sorted(TYPES)}], "items": False, "minItems": 2}
-    others = {"interval": interval, "null": TRUE, "list": _list({}), "typed": typed}
+    others = {"interval": INTERVAL, "null": TRUE, "list": _list({}), "typed": typed}
     return [*({"type": kind} for kind in ("string", "number", "boolean")), *_one_of({**moments, **others})]
 
 
@@ -62,7 +70,7 @@ def _expression() -> Schema:
 def _calculation() -> Schema:
     """The same of an answer, whose groups have windows."""
     number = {"type": "number", "minimum": 0, "maximum": MOST_APART}  # of rows, or of a value
-    apart = {"anyOf": [number, *_one_of({"real": TEXT})]}
+    apart = {"anyOf": [number, *_one_of({"real": TEXT, "interval": INTERVAL})]}
     boundary = {"anyOf": _one_of({"preceding": apart, "following": apart})}
     window = _fields(
         {"of": CALCULATION},
@@ -92,7 +100,8 @@ def _operation(of: Schema, names: Mapping[str, Any]) -> Schema:
 def _steps() -> list[Schema]:
     """The verbs of a table."""
     columns = {"columns": _pairs(TEXT)}
-    matches = {"anyOf": [WHOLE, {"type": "array", "items": WHOLE, "minItems": 2, "maxItems": 2}]}
+    of_a_key = {"anyOf": [WHOLE, {"const": UNIQUE}]}
+    matches = {"anyOf": [WHOLE, {"const": UNIQUE}, {"type": "array", "items": of_a_key, "minItems": 2, "maxItems": 2}]}
     on = {"on": _list(TEXT), "how": {"enum": ["inner", "left", "semi", "anti"]}}
     joins = [
         _fields({"table": TABLE, **on}, {"max_matches": matches}),

@@ -61,7 +61,8 @@ class Joins(Chain):
             max_matches: how many public rows one row may match (1 by default); a public table with more duplicates is
                 refused. With protected tables that are joined on the unit, rows are bounded after the join, by the
                 limits of this table. On other columns, it is how many rows of each table are kept for each key, or two
-                such numbers, for this table and the other; see docs/verbs.md for what such a table can be asked.
+                such numbers, for this table and the other; ``"unique"`` in place of a number keeps no row of a key that
+                has several, for half the noise of 1. See docs/verbs.md for what such a table can be asked.
 
         NULL matches nothing. Columns of both tables that are not in `on` need different names.
 

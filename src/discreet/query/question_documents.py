@@ -233,13 +233,18 @@ class _Writer:
         part: dict[str, Any] = {"on": list(on), "how": how}
         if max_matches is not None:
             pair = isinstance(max_matches, tuple)
-            part["max_matches"] = [int(most) for most in max_matches] if pair else int(max_matches)
+            part["max_matches"] = [_matches(most) for most in max_matches] if pair else _matches(max_matches)
         if not isinstance(other, PublicTable):
             return {"table": self.table(other), **part}
         public: dict[str, Any] = {"public": public_name(other.name, "public")}
         if other.renames:
             public["columns"] = [[new, old] for new, old in other.renames.items()]
         return {**public, **part}
+
+
+def _matches(most: Any) -> Any:
+    """How many rows of a key are kept, or which."""
+    return most if isinstance(most, str) else int(most)
 
 
 def _per_key(keys: list[str], max_keys: Any, aggregates: Mapping[str, Any]) -> dict[str, Any]:

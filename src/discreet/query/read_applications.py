@@ -10,6 +10,7 @@ import ibis.expr.types as ir
 
 from discreet.query.document_parts import DocumentPart
 from discreet.query.expression_documents import read_expression, read_moment, read_real
+from discreet.query.join_truncation import UNIQUE
 from discreet.query.table import PrivateTable
 from discreet.workloads.cell_tables import MOST_CELLS
 
@@ -46,6 +47,15 @@ def row_wise(part: DocumentPart, table: PrivateTable) -> ir.Value:
     """An expression of a row."""
     visible = table._visible  # noqa: SLF001 (what its expressions are written over)
     return read_expression(part, table.__getitem__, visible.op())
+
+
+def read_matches(part: DocumentPart) -> int | str:
+    """How many rows of a key a join keeps; or that it keeps those of unique keys alone."""
+    if not isinstance(part.value, str):
+        return part.number(least=1)
+    if part.value != UNIQUE:
+        part.refuse(f"a whole number of 1 or more, or {UNIQUE!r}")
+    return UNIQUE
 
 
 def read_limit(part: DocumentPart) -> int | str:

@@ -47,7 +47,7 @@ from discreet.query.public_table import PublicTable
 from discreet.query.question import Question
 from discreet.query.question_documents import VERSION
 from discreet.query.ranges import GroupedRangesQuestion, RangesQuestion
-from discreet.query.read_applications import APPLIED, read_key, read_limit, row_wise
+from discreet.query.read_applications import APPLIED, read_key, read_limit, read_matches, row_wise
 from discreet.query.read_later_steps import check_windows, handed_on, measure_step
 from discreet.query.row_expansion import MOST_ITEMS
 from discreet.query.stacked import stacked
@@ -257,7 +257,7 @@ class _Reader:
         matches: Any = None
         if most is not None:
             both = most.listed(least=2, most=2) if isinstance(most.value, list) else None
-            matches = most.number(least=1) if both is None else tuple(one.number(least=1) for one in both)
+            matches = read_matches(most) if both is None else tuple(read_matches(one) for one in both)
         return table.join(other, fields["on"].texts(least=1), how=fields["how"].text(), max_matches=matches)
 
     def _question(self, part: DocumentPart) -> Question | BatchQuestion:

@@ -25,6 +25,9 @@ FARTHEST = 2**31
 MOST_APART = 2**53
 """Of values before or after one: whole numbers up to here are exact as real ones, as which they are compared."""
 
+SPANS = frozenset("YMWDhms")
+"""Units of an interval that a window may reach by."""
+
 Write = Callable[[ops.Node], Any]
 Read = Callable[[DocumentPart], ops.Node]
 
@@ -54,19 +57,30 @@ def window_part(op: Any, write: Write) -> dict[str, Any]:
         part["frame"] = op.how
     for name in ("start", "end"):
         if (boundary := getattr(op, name)) is not None:
-            if not _reaches(boundary.value, op.how):
+            own = _plain(boundary.value)
+            if not _reaches(own, op.how):
                 cure = "count up to 2**31 rows, or reach up to a number; or take the window with the released answer."
-                got = f"{op.how} of {getattr(boundary.value, 'value', None)}"
+                got = f"{op.how} of {getattr(own, 'value', None)}"
                 raise InvalidQuery(expected("a window that a document has", "window", got, cure))
-            reach = write(ibis.literal(boundary.value.value).op())  # of the type that a number has by itself
+            # A number is of the type that it has by itself.
+            reach = write(own if own.dtype.is_interval() else ibis.literal(own.value).op())
             part[name] = {"preceding" if boundary.preceding else "following": reach}
     return part
 
 
+def _plain(op: Any) -> Any:
+    """The end of a window, where Ibis has made an interval of a number beside another interval."""
+    if isinstance(op, ops.Cast) and op.dtype.is_interval() and isinstance(op.arg, ops.Literal):
+        return ibis.interval(op.arg.value, unit=op.dtype.unit.short).op()
+    return op
+
+
 def _reaches(op: Any, how: str) -> bool:
-    """Whether a window may go so far: so many rows, or by so much in its one key."""
-    value: Any = op.value if isinstance(op, ops.Literal) and op.dtype.is_numeric() else None  # an interval has one, too
-    kinds, most = ((int,), FARTHEST) if how == FRAMES[0] else ((int, float), MOST_APART)
+    """Whether a window may go so far: so many rows, or by so much in its one key, a number or a time."""
+    dtype = op.dtype
+    is_span = how != FRAMES[0] and dtype.is_interval() and dtype.unit.short in SPANS
+    value: Any = op.value if isinstance(op, ops.Literal) and (is_span or dtype.is_numeric()) else None
+    kinds, most = ((int,), FARTHEST) if how == FRAMES[0] else ((int,) if is_span else (int, float), MOST_APART)
     return type(value) in kinds and 0 <= value <= most
 
 
@@ -89,7 +103,7 @@ def read_window(part: DocumentPart, read: Read) -> dict[str, Any]:
             reach = read(held)
             if not _reaches(reach, how):
                 counted = f"a whole number of 0 to {FARTHEST:,} rows"
-                held.refuse(counted if how == FRAMES[0] else f"a number of 0 to {MOST_APART:,}")
+                held.refuse(counted if how == FRAMES[0] else f"a number of 0 to {MOST_APART:,}, or an interval")
             found[name] = ops.WindowBoundary(reach, preceding=way == "preceding")
     return found
 

@@ -17,7 +17,7 @@ from discreet.statements.constants import whole
 from discreet.statements.refusals import refusal
 from discreet.statements.scope import Lower, Scope, matching
 from discreet.statements.statement_text import Text
-from discreet.statements.window_frames import frame_of, framed
+from discreet.statements.window_frames import check_key, frame_of, framed
 
 OVER_GROUPS = "over groups"
 """What marks a function of groups, which as a plain call is not taken for an aggregate of rows."""
@@ -147,6 +147,7 @@ def windowed(node: exp.Window, scope: Scope, lower: Lower) -> ir.Value:
     group = [lower(one, scope) for one in node.args.get("partition_by") or ()]
     made = _function(name, function.expressions, scope, lower)
     if (frame := frame_of(node, scope)) is not None:
+        check_key(node, keys, scope)
         return framed(made, frame, group, keys)
     if not keys or name not in TOTALS:
         return made.over(ibis.window(group_by=group, order_by=keys))

@@ -167,7 +167,12 @@ def added_to(node: exp.DateAdd, scope: Scope, lower: Lower) -> ir.Value:
     return _shifted(lower(node.this, scope), node.expression, scope)
 
 
-def _interval(node: exp.Expression, scope: Scope) -> tuple[int, str]:
+def subtracted(node: exp.DateSub, scope: Scope, lower: Lower) -> ir.Value:
+    """DATE_SUB or DATE_SUBTRACT of a date and an interval, which mean date - INTERVAL."""
+    return _shifted(lower(node.this, scope), node.expression, scope, minus=True)
+
+
+def interval(node: exp.Expression, scope: Scope) -> tuple[int, str]:
     """The number and the unit, of `UNITS`, of an interval."""
     count, named = (node.this, node.args.get("unit")) if isinstance(node, exp.Interval) else (None, None)
     while isinstance(count, exp.Paren):
@@ -182,7 +187,7 @@ def _interval(node: exp.Expression, scope: Scope) -> tuple[int, str]:
 
 def _shifted(value: ir.Value, by: exp.Expression, scope: Scope, *, minus: bool = False) -> ir.Value:
     """A date or timestamp plus an interval; a date plus days is a date in one dialect, a timestamp in the others."""
-    count, unit = _interval(by, scope)
+    count, unit = interval(by, scope)
     step = ibis.interval(-count if minus else count, unit=unit)
     if value.type().is_date() and scope.text.dialect.days_are_intervals and unit not in CLOCK:
         return ops.DateAdd(value, step).to_expr()
@@ -199,6 +204,16 @@ def days_added(node: exp.TsOrDsAdd | exp.AddMonths, scope: Scope, lower: Lower) 
         raise scope.text.refusal("a constant whole number", node, "write it as a number.")
     unit = "M" if isinstance(node, exp.AddMonths) else "D"
     return ops.DateAdd(day(node.this, scope, lower), ibis.interval(sign * days, unit=unit)).to_expr()
+
+
+def moved(node: exp.TimestampAdd, scope: Scope, lower: Lower) -> ir.Value:
+    """Spark's DATEADD(unit, number, date) and TIMESTAMPADD, which return timestamps."""
+    count, unit = number(node.expression), UNITS.get(node.args["unit"].name.upper())
+    if not isinstance(count, int) or unit is None:
+        raise scope.text.refusal(
+            f"DATEADD of a constant number of {', '.join(UNITS)}", node, "write DATEADD(DAY, 7, d)."
+        )
+    return ops.TimestampAdd(as_timestamp(lower(node.this, scope)), ibis.interval(count, unit=unit)).to_expr()
 
 
 def day(node: exp.Expression, scope: Scope, lower: Lower) -> ir.Value:

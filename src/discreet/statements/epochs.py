@@ -23,6 +23,8 @@ FRACTIONS = ("ms", "us", "ns")
 SHIFTED = (ops.DateAdd, ops.DateSub, ops.TimestampAdd, ops.TimestampSub)
 """By a constant interval, which has whole seconds."""
 FIRST = datetime.date(1970, 1, 1)
+SPANS = {"WEEK": 604_800, "DAY": 86_400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}
+"""Units that are always as long, in seconds."""
 
 
 def extracted(node: exp.Extract, scope: Scope, lower: Lower) -> ir.Value:
@@ -61,6 +63,17 @@ def unix_date(node: exp.UnixDate, scope: Scope, lower: Lower) -> ir.Value:
     """Spark's UNIX_DATE: the days of a date since 1970."""
     day = date_functions.day(node.this, scope, lower)
     return ops.DateDelta(left=day, right=ibis.literal(FIRST), part="day").to_expr()
+
+
+def elapsed(node: exp.TimestampDiff, scope: Scope, lower: Lower) -> ir.Value:
+    """DuckDB's DATE_SUB(unit, first, last) and Spark's TIMESTAMPDIFF: how many units are over, toward zero."""
+    size = SPANS.get(node.args["unit"].name.upper())
+    if size is None:
+        cure = "a month is not always as long: DATE_DIFF counts the firsts of months between."
+        raise scope.text.refusal(f"spans of {', '.join(SPANS)}", node, cure)
+    last, first = (_seconds(lower(part, scope), part, scope) for part in (node.this, node.expression))
+    span = last - first
+    return ibis.ifelse(span < 0, -(-span // size), span // size)
 
 
 def _moment(value: ir.Value, node: exp.Expression, scope: Scope) -> ir.Value:

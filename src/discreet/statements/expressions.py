@@ -235,10 +235,18 @@ def _nvl2(node: exp.Nvl2, scope: Scope) -> ir.Value:
     return ops.SearchedCase((value.notnull(),), (present,), absent).to_expr()
 
 
+def _elapsed(unit: exp.Expression, first: exp.Expression, last: exp.Expression) -> exp.Expression:
+    return exp.TimestampDiff(this=last, expression=first, unit=exp.var(unit.name))
+
+
 NAMED: dict[tuple[str, int], Callable[..., exp.Expression]] = {
     ("BTRIM", 1): lambda x: exp.Trim(this=x),
     ("DATE_PART", 2): lambda part, x: exp.Extract(this=exp.var(part.name), expression=x),
     ("DATEPART", 2): lambda part, x: exp.Extract(this=exp.var(part.name), expression=x),
+    ("DATE_SUB", 2): lambda x, step: exp.DateSub(this=x, expression=step),
+    ("DATE_SUB", 3): _elapsed,
+    ("DATESUB", 3): _elapsed,
+    ("DATE_SUBTRACT", 2): lambda x, step: exp.DateSub(this=x, expression=step),
     ("ISNULL", 1): lambda x: exp.Is(this=x, expression=exp.null()),
     ("ISNOTNULL", 1): lambda x: exp.Not(this=exp.Is(this=x, expression=exp.null())),
     ("PREFIX", 2): lambda x, start: exp.StartsWith(this=x, expression=start),
@@ -341,6 +349,9 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Monthname: _by(date_functions.name_of_part, "this"),
     exp.TsOrDsAdd: _by(date_functions.days_added, "this", "expression", "unit"),
     exp.AddMonths: _by(date_functions.days_added, "this", "expression"),
+    exp.TimestampAdd: _by(date_functions.moved, "this", "expression", "unit"),
+    exp.TimestampDiff: _by(epochs.elapsed, "this", "expression", "unit"),
+    exp.DateSub: _by(date_functions.subtracted, "this", "expression"),
     exp.Date: _by(date_functions.day, "this"),
     exp.TsOrDsToDate: _by(date_functions.day, "this", "safe"),
     exp.Anonymous: _takes(_named, "this", "expressions"),

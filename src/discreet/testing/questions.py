@@ -160,7 +160,7 @@ def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
             "distinct": lambda: t.distinct(*chosen),
             "intersect": lambda: t.intersect(t.filter(conditions(draw, t))),
             "difference": lambda: t.difference(t.filter(conditions(draw, t))),
-            "strangers": lambda: t.join(t.select("plan", "i").rename(j="i"), "plan", max_matches=2),
+            "strangers": lambda: t.join(t.select("plan", "i").rename(j="i"), "plan", max_matches=_matches(draw)),
         }
         return rows[draw(st.sampled_from(sorted(rows)))]()
     verbs: dict[str, Callable[[], PrivateTable]] = {
@@ -171,7 +171,7 @@ def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
         "difference": lambda: t.difference(t.filter(conditions(draw, t))),
         "join": lambda: t.join(t.select("plan").rename(tier="plan"), how=draw(st.sampled_from(("inner", "left")))),
         "join on more": lambda: t.join(t.select("plan", "i").rename(j="i"), [*unit, "plan"]),
-        "strangers": lambda: t.join(t.select("plan", "i").rename(j="i"), "plan", max_matches=2),
+        "strangers": lambda: t.join(t.select("plan", "i").rename(j="i"), "plan", max_matches=_matches(draw)),
         "partition": lambda: t.partition("plan", keys=LISTED, max_parts=draw(st.sampled_from((1, 2, 3))))["a"],
         "semi join": lambda: t.join(t.filter(conditions(draw, t)), how=draw(st.sampled_from(("semi", "anti")))),
         "unnest": lambda: _several(draw, t),
@@ -179,6 +179,12 @@ def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
     }
     verbs["some"] = lambda: draw(st.sampled_from((t.take, t.skip)))(draw(st.sampled_from((1, 3, 9))))
     return verbs[draw(st.sampled_from(sorted(verbs)))]()
+
+
+def _matches(draw: st.DrawFn) -> Any:
+    """How many rows of a key each side of a join keeps."""
+    sides = st.sampled_from((1, 2, "unique"))
+    return draw(sides) if draw(st.booleans()) else (draw(sides), draw(sides))
 
 
 def _several(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
@@ -224,7 +230,7 @@ def _beside(draw: st.DrawFn, t: PrivateTable, other: PrivateTable) -> PrivateTab
     ways |= {
         "intersect": lambda: t.select(*NAMES).intersect(other.select(*NAMES)),
         "difference": lambda: t.select(*NAMES).difference(other.select(*NAMES)),
-        "strangers": lambda: t.join(other.select("plan", "i").rename(j="i"), "plan", max_matches=2),
+        "strangers": lambda: t.join(other.select("plan", "i").rename(j="i"), "plan", max_matches=_matches(draw)),
     }
     if unit:
         tiers = other.select("plan").rename(tier="plan")

@@ -99,6 +99,11 @@ MORE = {
         "DATE_SUB(seen, 7)",
         "ADD_MONTHS(joined, 3)",
         "ADD_MONTHS(seen, -1)",
+        "DATEADD(MONTH, 2, joined)",
+        "DATE_ADD(HOUR, -3, seen)",
+        "TIMESTAMPADD(WEEK, 1, joined)",
+        "TIMESTAMPDIFF(HOUR, joined, DATE_TRUNC('SECOND', seen))",
+        "TIMESTAMPDIFF(WEEK, joined, DATE '2020-01-31')",
         "DATEDIFF(seen, joined)",
         "TO_DATE(seen)",
         "DATE(seen)",
@@ -256,6 +261,32 @@ def test_formats_mean_what_the_engine_means(backend_of: Backends, other: str) ->
     wanted = zip(*plain(backend, ", ".join(written), "moments ORDER BY place"), strict=True)
     found = random_sql.values(bench, table, [random_sql.meaning(one, dialect, table) for one in written])
     assert dict(zip(written, map(list, found), strict=True)) == dict(zip(written, map(list, wanted), strict=True))
+
+
+FRAMES = (
+    "INTERVAL '3' DAY PRECEDING AND CURRENT ROW",
+    "CURRENT ROW AND INTERVAL '1' MONTH FOLLOWING",
+    "INTERVAL '2' MONTH PRECEDING AND INTERVAL '1' MONTH PRECEDING",
+    "INTERVAL '1' DAY FOLLOWING AND UNBOUNDED FOLLOWING",
+)
+
+
+def test_windows_by_intervals_mean_what_the_engine_means(backend_of: Backends, other: str) -> None:
+    """Over the numbers that were released, stored as a table of the engine's own."""
+    backend, dialect = backend_of(other), DIALECTS[other]
+    days = [DAY(2020, *day) for day in ((1, 1), (1, 4), (1, 31), (2, 29), (3, 31))]
+    rows = pa.table({"day": [day for i, day in enumerate(days) for _ in range(i + 1)]})
+    keys = {"day": days}
+    table = dp.protect(rows, unit=dp.ROW, keys=keys, budget=dp.Budget(epsilon=10**4), name="visits of days")
+    mixed = [] if other == "spark" else ["INTERVAL '2' MONTH PRECEDING AND INTERVAL '7' DAY PRECEDING"]
+    frames = [f"OVER (ORDER BY day{way} RANGE BETWEEN {one})" for one in (*FRAMES, *mixed) for way in ("", " DESC")]
+    written = ", ".join(f"SUM(COUNT(*)) {one} AS w{i}" for i, one in enumerate(frames))
+    statement = f"SELECT day, COUNT(*) AS n, {written} FROM visits GROUP BY day"  # noqa: S608 (ours)
+    answer = dp.sql(statement, visits=table, dialect=dialect).release(epsilon=1000).to_pyarrow()
+    STORES[backend.name](backend, "released_days", answer.select(["day", "n"]), temporary=False)
+    wanted = plain(backend, ", ".join(f"SUM(n) {one}" for one in frames), "released_days ORDER BY day")
+    found = zip(*(answer[f"w{i}"].to_pylist() for i in range(len(frames))), strict=True)
+    assert list(found) == [tuple(None if one is None else float(one) for one in row) for row in wanted]
 
 
 @pytest.mark.parametrize("what", ["operators", "constants", "patterns"])
