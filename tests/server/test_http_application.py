@@ -47,6 +47,24 @@ def test_the_whole_way_of_a_release(service: Service, clock: Clock) -> None:
         assert ada.get(f"/api/v1/releases/{job['id']}/answer?format={name}").status_code == 200
 
 
+def test_a_token_that_ends_while_a_release_is_awaited_is_told_nothing_more(
+    service: Service, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = client_of(service, "ada")
+    job = ada.post("/api/v1/releases", json=ask()).json()
+    read = service.job
+
+    def read_and_revoked(principal: Any, identity: str) -> Any:
+        found = read(principal, identity)
+        for token in service.members.tokens():
+            service.members.revoke(token.id)
+        clock.now += 1
+        return found
+
+    monkeypatch.setattr(service, "job", read_and_revoked)
+    assert ada.get(f"/api/v1/releases/{job['id']}?wait=5").status_code == 401
+
+
 def test_refusals_have_codes_and_one_shape(service: Service) -> None:
     ada = client_of(service, "ada")
     found = {

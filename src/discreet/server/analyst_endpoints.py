@@ -112,6 +112,7 @@ def submit(
 async def release(
     service: Served,
     principal: SignedIn,
+    credentials: Credentials,
     identity: str,
     wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for it to be ready.")] = 0,
 ) -> ReleaseStatus:
@@ -124,6 +125,7 @@ async def release(
         if job.state in (State.READY, State.FAILED) or left <= 0:
             return release_status(job)
         await asyncio.sleep(max(0.001, min(left, job.ready_at - service.settings.clock())))
+        principal = await run_in_threadpool(service.authenticate, credentials and credentials.credentials)
 
 
 @router.get(
