@@ -142,6 +142,12 @@ def test_a_callback_that_this_browser_did_not_begin_is_refused(service: Service,
     assert site_of(service, provider).get("/oidc/callback?code=c&state=").status_code == 401
 
 
+def test_a_callback_of_another_tab_leaves_the_sign_in_alone(service: Service, provider: Provider) -> None:
+    """Otherwise any link to the callback, of whatever page, would end a sign-in that is under way."""
+    response = ended(site_of(service, provider), provider, state="0" * 64)
+    assert (response.status_code, "set-cookie" in response.headers) == (401, False)
+
+
 def test_a_token_with_another_key_is_refused(service: Service, provider: Provider) -> None:
     provider.key = OTHER_KEY
     assert ended(site_of(service, provider), provider).status_code == 401

@@ -12,8 +12,8 @@ Proof
     refuses another state than the cookie's; the provider gives the code's tokens for the cookie's verifier alone, whose
     hash was sent at the beginning; the ID token has to be signed by a key of the provider, be for this client and not
     for another one, be valid now, and hold the cookie's nonce. A claim that is no text names nobody. The cookie is used
-    up by the first callback. Whatever is wrong, the answer is the same: whatever a reply has in place of what it
-    should, or however long or slow it is.
+    up by the first callback with its state. Whatever is wrong, the answer is the same: whatever a reply has in place of
+    what it should, or however long or slow it is.
 Rounding
     None.
 Source
@@ -173,9 +173,12 @@ class OpenIdSignIn:
 
     async def end(self, request: Request) -> Response:
         """Begins a session for whom the provider names; whatever is wrong, the answer is one."""
+        kept, given = self._kept(request).split("."), request.query_params.get("state", "")
+        if len(kept) != 3 or not hmac.compare_digest(given.encode(), kept[0].encode()):
+            return refusal(not_signed_in())  # that of the cookie, begun in another tab, may go on
         response: Response
         try:
-            session = await self._session(request)
+            session = await self._session(request, nonce=kept[1], verifier=kept[2])
         except Exception:  # a reply may have anything in any place, of which each library makes errors of its own
             logger.warning("a sign-in at the provider was refused", exc_info=True)
             response = await run_in_threadpool(self._refused, request)
@@ -185,11 +188,7 @@ class OpenIdSignIn:
         self._keep(response, request, "", 0)
         return response
 
-    async def _session(self, request: Request) -> str:
-        state, nonce, verifier = self._kept(request).split(".")
-        given = request.query_params.get("state", "")
-        if not hmac.compare_digest(given.encode(), state.encode()):
-            raise not_signed_in()
+    async def _session(self, request: Request, *, nonce: str, verifier: str) -> str:
         async with self._asked() as http:
             claims = await self._claims(http, request.query_params["code"], verifier)
         if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
