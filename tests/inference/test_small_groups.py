@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -220,6 +221,22 @@ def test_means_reach_the_stated_bounds_and_no_further(low: Any, high: Any, kind:
     assert max(row["m_high"] for row in found) >= high
     held = [row["m_low"] <= value <= row["m_high"] for row, value in zip(found, values, strict=True)]
     assert held.count(False) < 10  # of 20, at 95 %
+
+
+@pytest.mark.parametrize("high", [10**13 + 1, 0.3, 0.7, 1e9 / 3])
+def test_spreads_reach_as_far_as_the_stated_bounds(high: float) -> None:
+    """Of two rows at both bounds: no variance is larger, and none of a lattice's points need be so far apart."""
+    groups = range(50)
+    kind = pa.int64() if isinstance(high, int) else pa.float64()
+    values = pa.array([0, high] * len(groups), kind)
+    rows = pa.table({"g": pa.array([g for g in groups for _ in range(2)], pa.int64()), "x": values, "y": values})
+    facts: dict[str, Any] = {"bounds": {"x": (0, high), "y": (0, high)}, "keys": {"g": groups}}
+    table = dp.protect(rows, unit=dp.ROW, **facts, budget=dp.Budget(epsilon=9)).group_by("g")
+    asked = {"v": _.x.var(how="pop"), "d": _.x.std(how="pop"), "c": _.x.cov(_.y, how="pop")}
+    found = table.agg(**asked).release(epsilon=9).to_pyarrow().to_pylist()
+    for name, truth in (("v", Fraction(high) ** 2 / 4), ("d", Fraction(high) / 2), ("c", Fraction(high) ** 2 / 4)):
+        held = [row[f"{name}_low"] <= truth <= row[f"{name}_high"] for row in found]
+        assert held.count(False) < 15, name
 
 
 @pytest.mark.parametrize("high", [100, 7, 1003])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.inference import quantile_estimates
 from discreet.inference.estimators import ESTIMATORS, lattices_of, widths
+from discreet.language.checked_expressions import Value
 from discreet.planning.aggregates import MEAN, Aggregate
 from discreet.planning.bernstein import Reals
 from discreet.planning.linear_error import half_width
@@ -80,7 +83,20 @@ def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: flo
     value, low, high = estimator.interval(blocks, asked, totals, confidence)
     untold = estimator.tells_nothing(asked, low, high)
     found = Estimate(start + unit * value, start + unit * low, start + unit * high, untold)
-    return _with_stated_ends(found, asked, high) if asked.statistic is MEAN else found
+    if asked.statistic is MEAN:
+        return _with_stated_ends(found, asked, high)
+    least, most = estimator.possible(asked)
+    if not math.isfinite(most):
+        return found
+    wide = max(unit, estimator.unit(asked, [_stated_width(value) for value in asked.values]))
+    lower, upper = np.where(low <= least, least * wide, found.low), np.where(high >= most, most * wide, found.high)
+    return replace(found, low=lower, high=upper)
+
+
+def _stated_width(value: Value) -> float:
+    """The range of a column by its stated bounds, rounded up, for products too: that of its lattice may be smaller."""
+    interval = quantile_estimates.bounds_of(value)
+    return float(outward(Fraction(0), interval.high - outward(interval.low, interval.low).low).high) * (1 + 2.0**-50)
 
 
 def _with_stated_ends(found: Estimate, asked: Aggregate, high: Reals) -> Estimate:
