@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import Response
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.server.http_errors import told
@@ -29,6 +30,15 @@ HEADERS = {
 LENGTHS = (b"content-length", b"transfer-encoding")
 """A request has one of them: a proxy that reads the other one would take a part of it for another client's request."""
 ONLY_TLS = "max-age=31536000"
+
+
+class LoggedRoute(Route):
+    """A route whose pattern is in the log, as those of FastAPI are by themselves."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether it is meant, and what is known of the request then."""
+        found, known = super().matches(scope)
+        return found, known if found is Match.NONE else {**known, "route": self}
 
 
 class HttpGuard:

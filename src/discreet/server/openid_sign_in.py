@@ -55,11 +55,12 @@ from joserfc.jwk import KeySet
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.entropy import random_key
 from discreet.server.http_errors import refusal
+from discreet.server.http_guard import LoggedRoute
 from discreet.server.pages import browser_session as browser
 from discreet.service.service import Service
 from discreet.service.service_errors import not_signed_in
@@ -139,8 +140,8 @@ class OpenIdSignIn:
     def routes(self) -> list[BaseRoute]:
         """Where browsers go."""
         return [
-            Route(LOGIN, self.begin, methods=["GET"]),
-            Route(CALLBACK, self.end, methods=["GET"]),
+            LoggedRoute(LOGIN, self.begin, methods=["GET"]),
+            LoggedRoute(CALLBACK, self.end, methods=["GET"]),
         ]
 
     async def begin(self, request: Request) -> Response:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
+from discreet.server.http_guard import LoggedRoute
 from discreet.server.pages import (
     answer_pages,
     ask_pages,
@@ -71,8 +72,8 @@ def pages(service: Service, *, sign_in_elsewhere: Mapping[str, str] | None = Non
     site = PageSite(service, sign_in_elsewhere=sign_in_elsewhere)
     tables = ((OPEN, True), (SIGNED_IN, False), (ELSE, False))
     made: list[BaseRoute] = [
-        Route(path, endpoint(site, handler, open_to_all=open_to_all), methods=[method])
+        LoggedRoute(path, endpoint(site, handler, open_to_all=open_to_all), methods=[method])
         for table, open_to_all in tables
         for (method, path), handler in table.items()
     ]
-    return [*made, Route("/static/{name}", serve_asset, methods=["GET"])]
+    return [*made, LoggedRoute("/static/{name}", serve_asset, methods=["GET"])]
