@@ -1,6 +1,6 @@
 """A service under load and under fire: 64 analysts, 4 processes, some of which are killed, and so is their database.
 
-    python benchmarks/service_load.py [--seconds 30] [--storage postgresql sqlite] [--parts safety rates] [folder]
+    python benchmarks/service_load.py [folder] [--seconds 30] [--storage postgresql sqlite] [--parts safety rates]
 
 Each request has a price of its own, by which its charge is known in the
 ledger, and is sent again with the same key, to any process, until an answer arrives; some clients give up while they

@@ -209,7 +209,7 @@ def test_public_keys_are_named_for_documents(folder: Path) -> None:
 def test_every_part_of_a_service_file_in_the_documents_is_one(folder: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/service/operations.md").read_text(encoding="utf-8")
     parts = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    sections = set()
+    sections: set[str] = set()
     for part in parts:
         (folder / "part.toml").write_text(f'{part}\n[datasets.people]\ndeclaration = "people.toml"\n')
         file = ServiceFile.read(folder / "part.toml")
