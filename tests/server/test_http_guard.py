@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -33,12 +34,14 @@ class Kept(logging.Handler):
 
 
 @pytest.fixture
-def log(monkeypatch: pytest.MonkeyPatch) -> Kept:
+def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
     kept, own = Kept(), logging.getLogger("discreet.http")
     monkeypatch.setattr(own, "handlers", [kept])
-    monkeypatch.setattr(own, "level", logging.INFO)
     monkeypatch.setattr(own, "propagate", False)
-    return kept
+    before = own.level
+    own.setLevel(logging.INFO)  # which forgets what was found out about it before
+    yield kept
+    own.setLevel(before)
 
 
 def test_a_line_has_the_pattern_and_nothing_that_was_sent(service: Service, log: Kept) -> None:
