@@ -167,6 +167,10 @@ WAYS: dict[str, Ask] = {
         max_groups=2,
         max_rows=2,
     ),
+    "limits in a batch": lambda t: dp.batch(
+        groups=t.group_by("plan", max_groups="auto").agg(a=lambda s: s.count()),
+        rows=t.group_by("plan", max_rows="auto").agg(b=lambda s: s.cost.sum()),
+    ),
     "ranges": lambda t: t.histogram("cost", bins=5, max_groups=2, max_rows=2, ranges=True),
     "prefixes": lambda t: t.histogram("cost", bins=5, max_groups=2, max_rows=2, ranges="prefixes"),
     "bounds": lambda t: by_plan(t, a=lambda s: s.cost.mean(), b=lambda s: s.age.sum()).release(

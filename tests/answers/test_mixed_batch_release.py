@@ -73,6 +73,12 @@ def test_one_receipt_tells_of_all_parts() -> None:
     assert answer["by_age"].receipt["release"] == answer.receipt["release"]
     assert "by_age: ranges of count (count) by age_bin" in answer.receipt["question"]
     assert "by_age: worst range" in repr(account)
+    others = {one["mechanism"].split(": ")[0]: list(one["plus_minus"]) for one in account["also priced"]}
+    assert others == {
+        "listed tables": ["old: count", "whole: count"],
+        "by_age": ["by_age: worst range"],
+        "in_plans": ["in_plans: worst prefix"],
+    }
     json.dumps(dict(account))
     assert repr(question) == "<batch about 'people': 4 tables, ranges of by_age, in_plans>"
 

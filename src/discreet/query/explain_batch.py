@@ -35,7 +35,7 @@ def explain_batch(
 ) -> Explanation:
     """All that is known of a batch before it is released."""
     rows = rows_of(assume)
-    errors = _errors(plan, confidence, rows)
+    errors = cell_errors(plan, confidence, rows)
     cells = replace(plan.cells, charge=plan.charge)
     return Explanation(
         {
@@ -66,7 +66,7 @@ def explain_batch(
                 {
                     "mechanism": f"{other.law.value} on {other.strategy.family}",
                     "charge": other.charge,
-                    "plus_minus": _errors(other, confidence, rows),
+                    "plus_minus": cell_errors(other, confidence, rows),
                 }
                 for other in plan.runners_up
             ],
@@ -128,7 +128,8 @@ def table_errors(plan: BatchPlan | MixedBatchPlan, confidence: float, rows: int 
     return found
 
 
-def _errors(plan: BatchPlan, confidence: float, rows: int | None) -> dict[str, Accuracy]:
+def cell_errors(plan: BatchPlan, confidence: float, rows: int | None) -> dict[str, Accuracy]:
+    """By how much the worst cell of each column of each table may be off."""
     return {
         f"{label(asked.name)}: {column.aggregate.name}": error_of(own, column, confidence, rows)
         for asked, own in zip(plan.query.tables, plan.tables, strict=True)

@@ -11,8 +11,8 @@ from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.strategy_families import RANGES
-from discreet.query.explain import explain, promise
-from discreet.query.explain_batch import INTERVALS, WORST, WORST_OF, explain_batch, label, range_errors
+from discreet.query.explain import explain, promise, rows_of
+from discreet.query.explain_batch import INTERVALS, WORST, WORST_OF, cell_errors, explain_batch, label, range_errors
 from discreet.query.explain_preliminary import told
 from discreet.query.explanation import Explanation
 
@@ -56,6 +56,22 @@ def explain_mixed_batch(
             "sql": statement,
         }
     )
+
+
+def runners_up(plan: MixedBatchPlan, *, confidence: float, assume: Mapping[str, int] | None) -> list[dict[str, Any]]:
+    """What else was priced for the listed tables, and for each question about ranges, with its errors."""
+    rows = rows_of(assume)
+    return [
+        {
+            "mechanism": f"{name or LISTED}: {other.law.value} on {other.strategy.family}",
+            "charge": other.charge,
+            "plus_minus": {f"{name}: {_worst_of(other)}": range_errors(other, confidence)[WORST]}
+            if other.query.ranges
+            else cell_errors(other, confidence, rows),
+        }
+        for name, one in plan.planned.items()
+        for other in one.runners_up
+    ]
 
 
 def _accounts(

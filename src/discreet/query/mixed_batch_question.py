@@ -10,7 +10,7 @@ from discreet.errors import printable
 from discreet.planning.batch_planner import BatchQuery, Name
 from discreet.planning.mixed_batch_plan import MixedBatchPlan, MixedBatchQuery, price_mixed_batch
 from discreet.query.batch_question import BatchQuestion
-from discreet.query.explain_mixed_batch import explain_mixed_batch
+from discreet.query.explain_mixed_batch import explain_mixed_batch, runners_up
 from discreet.query.explanation import Explanation
 from discreet.query.mixed_batch_targets import MixedBatchTargets, cheapest_mixed, mixed_batch_targets
 
@@ -91,10 +91,11 @@ class MixedBatchQuestion(BatchQuestion):
     def _account(  # type: ignore[override]  # as above
         self, plan: MixedBatchPlan, confidence: float, assume: Mapping[str, int] | None
     ) -> Explanation:
-        """The part of the price, the noise and the error of each table, and the first looks."""
+        """The part of the price, the noise and the error of each table, the first looks, and what else was priced."""
         planned = (self._source.statement(one.cells) for one in plan.planned.values())
         texts = [*planned, *map(self._source.statement, plan.open.values())]
-        return explain_mixed_batch(plan, "\n".join(texts), confidence=confidence, assume=assume)
+        found = explain_mixed_batch(plan, "\n".join(texts), confidence=confidence, assume=assume).facts
+        return Explanation({**found, "also priced": runners_up(plan, confidence=confidence, assume=assume)})
 
     def release(self, **stated: Any) -> MixedBatchRelease:
         """All tables and ranges, noisy, charged once before a row is read; arguments and errors as of

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from depth import examples
-from discreet.privacy.definitions import ROW
 from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import NeighborPair, neighbors, rows_of, schemas
+from drawn_batches import batches, declared, distances, plan_of
 from neighbor_claims import check_neighbors
 
 EXAMPLES = examples(10)
@@ -33,19 +33,6 @@ def fitting(draw: st.DrawFn) -> NeighborPair:
     return NeighborPair(table, draw(neighbors(table, unit, replaced=replaced)), unit, replaced)
 
 
-def declared(pair: NeighborPair, max_rows: int) -> dict[str, Any]:
-    """What the curator states of the tables of a pair."""
-    facts: dict[str, Any] = {
-        "unit": list(pair.unit) or ROW,
-        "bounds": {"x": (0, 5), "day": ("1960-01-01", "2030-01-01")},
-    }
-    if pair.unit:
-        facts["max_rows"] = max_rows
-    if pair.replaced:
-        facts |= {"neighbors": "replace-one", "units" if pair.unit else "rows": 100}
-    return facts
-
-
 _benches: dict[str, Bench] = {}
 
 
@@ -59,3 +46,12 @@ def bench(backend_of: Callable[[str], Any], other: str) -> Bench:
 def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
     table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 5), label="max_rows")))
     check_neighbors(bench, table, data, lambda plan: bench.totals(plan, pair.second.to_arrow()))
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(pair=fitting(), data=st.data())
+def test_neighbors_are_within_the_sensitivity_of_batches(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
+    """Cubes and ranges among them."""
+    table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 4), label="max_rows")))
+    plan = plan_of(data, data.draw(batches(table), label="batch"))
+    assert all(distance <= claimed for distance, claimed in distances(bench, plan, pair))
