@@ -59,7 +59,8 @@ def test_ranges_stand_beside_tables(served: Served, stated: dict[str, Any]) -> N
 def test_one_price_of_gaussian_noise_is_planned_alike(served: Served) -> None:
     people = served.client["people"]
     ages = {f"in_{bins}": people.histogram("age", bins=bins, ranges=True) for bins in (40, 50, 60)}
-    question, stated = dp.batch(ages), {"within": dict.fromkeys(ages, 4000), "delta": 1e-6}
+    question: Any = dp.batch(ages)
+    stated: dict[str, Any] = {"within": dict.fromkeys(ages, 4000), "delta": 1e-6}
     assert question.plan(**stated).together is not None
     answer, shown = question.release(**stated), question.explain(**stated)
     assert (answer.receipt["charge"], answer.receipt["parts"]) == (shown["charge"], shown["parts"])
