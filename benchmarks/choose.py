@@ -193,7 +193,7 @@ def main() -> None:
         raw = duckdb.connect(config={"threads": THREADS})
         raw.execute(f"CREATE VIEW events AS FROM '{path}'")
         rows = ibis.duckdb.connect(threads=THREADS).read_parquet(str(path), table_name="events")
-        stated = {"bounds": {"morning": (0, 100)}, "budget": dp.Budget(epsilon=10**6), "name": "events"}
+        stated: dict[str, Any] = {"bounds": {"morning": (0, 100)}, "budget": dp.Budget(epsilon=10**6), "name": "events"}
         events = dp.protect(rows, unit=dp.ROW, **stated)
         errors(events, raw, given.opendp)
         times(events, raw, given.opendp)

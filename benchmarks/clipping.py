@@ -13,8 +13,13 @@ rule         the one in use: bins count together, and the tail goes on behind th
 quantile     a private quantile, by the exponential mechanism on ranks over 16 candidates an octave, that aims as low as
              it has to so that noise alone is as unlikely to choose; Huang, Liang and Yi (2021), for one column
 
+With ``--worst``, limits are chosen for numbers of rows as the rule does, of exact counts and of noisy ones, and their
+error in the worst case (all values at their bounds: rows beyond the limit, and the noise) is compared with the least
+that any limit has, by a search.
+
 With ``--pydp PATH``, the Python of an environment that has PyDP, the sum of a whole release is compared with PyDP's at
-the same epsilon instead, which finds the bounds of a sum within its own price.
+the same epsilon instead, which finds the bounds of a sum within its own price; here at the usual part of
+epsilon and, with ``first_look=``, at three tenths and a half.
 """
 
 from __future__ import annotations
@@ -54,6 +59,7 @@ from discreet.planning.auto_bounds import (
 Reals = NDArray[np.float64]
 REPEATS = 200
 PART, LIMIT_PART = 0.1, 0.05
+BESIDE_PARTS = (PART, 0.3, 0.5)
 BESIDE_PYDP = 50
 """Sums of each, beside PyDP."""
 FINE = 16
@@ -175,7 +181,8 @@ def shown(name: str, sizes: Reals, rng: np.random.Generator, *, rows: bool) -> N
 
 def beside_pydp(python: str, tables: Iterator[tuple[str, Reals]], rng: np.random.Generator) -> None:
     """Prints the errors of whole sums, here and in PyDP: the median, and the root of the mean square."""
-    print("| sizes | units | epsilon | here | PyDP | of these without an answer |\n|---|---|---|---|---|---|")
+    heads = " | ".join(f"here, {part:.0%}" for part in BESIDE_PARTS)
+    print(f"| sizes | units | epsilon | {heads} | PyDP | of these without an answer |\n|---|---|---|{'---|' * 5}")
     for name, sizes in tables:
         for epsilon in (0.2, 1.0):
             with tempfile.TemporaryDirectory() as folder:
@@ -190,15 +197,16 @@ def beside_pydp(python: str, tables: Iterator[tuple[str, Reals]], rng: np.random
                 ]
                 found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["sums"]  # noqa: S603 (a command that its user named)
             sums = np.array([one for one in found if one is not None])
-            cells = [_told(released(sizes, epsilon, rng) / sizes.sum() - 1), _told(sums / sizes.sum() - 1)]
+            cells = [_told(released(sizes, epsilon, rng, part) / sizes.sum() - 1) for part in BESIDE_PARTS]
+            cells.append(_told(sums / sizes.sum() - 1))
             print(f"| {name} | {len(sizes):,} | {epsilon:g} | {' | '.join(cells)} | {found.count(None)} |", flush=True)
 
 
-def released(sizes: Reals, epsilon: float, rng: np.random.Generator) -> Reals:
+def released(sizes: Reals, epsilon: float, rng: np.random.Generator, part: float = PART) -> Reals:
     """Sums whose bounds the rule in use finds, with noise."""
     price = Fraction(epsilon).limit_denominator(1000)
-    blur = Laplace(sensitivity=1, epsilon=Fraction(PART).limit_denominator(1000) * price)
-    rest, exact, words = (1 - PART) * epsilon, of_bins(sizes), fresh_words()
+    blur = Laplace(sensitivity=1, epsilon=Fraction(part).limit_denominator(1000) * price)
+    rest, exact, words = (1 - part) * epsilon, of_bins(sizes), fresh_words()
     sums = []
     for _ in range(BESIDE_PYDP):
         bound = float(bounds(blur.add_noise(exact, words), blur.scale, 2**0.5 / rest)[1])
@@ -220,13 +228,67 @@ def bundled() -> Iterator[tuple[str, Reals]]:
         yield f"largest {column} of a person", np.maximum(found, 0)
 
 
+def worst(numbers: Reals, most: float, cost: float) -> float:
+    """The error of a sum over all values up to 1: rows beyond the limit, and noise."""
+    return float(np.maximum(numbers - most, 0).sum()) + cost * most
+
+
+def numbers_of_rows(rng: np.random.Generator, units: int) -> Iterator[tuple[str, Reals]]:
+    """Numbers of rows of so many units."""
+    narrow: Reals = rng.lognormal(2, 1, units)
+    wide: Reals = rng.lognormal(2, 1.5, units)
+    yield "log-normal, sigma 1", np.ceil(narrow)
+    yield "log-normal, sigma 1.5", np.ceil(wide)
+    heavy: Reals = rng.pareto(1, units)
+    light: Reals = rng.pareto(2, units)
+    yield "Pareto, 1", np.minimum(np.ceil(heavy + 1.0), 10.0**6)
+    yield "Pareto, 2", np.ceil(3.0 * (light + 1.0))
+    yield "Zipf, 2", np.minimum(rng.zipf(2, units), 10**6).astype(float)
+    yield "Poisson, 3", rng.poisson(3, units) + 1.0
+    yield "Poisson, 30", rng.poisson(30, units) + 1.0
+    yield "even up to 100", rng.integers(1, 101, units).astype(float)
+    yield "geometric, mean of 20", rng.geometric(0.05, units).astype(float)
+    yield "9 rows each", np.full(units, 9.0)
+    yield "one or two", rng.integers(1, 3, units).astype(float)
+    yield "1 or, of 5 %, 1,000", np.where(rng.random(units) < 0.05, 1000.0, 1.0)
+
+
+def in_the_worst_case(rng: np.random.Generator) -> None:
+    """Prints how many times the least error a limit has: the best power of two, the rule, and with noise."""
+    print("| rows of a unit | units | epsilon | power of two | rule, exact | rule, 5 % | rule, 30 % |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for units in (200, 1000, 5000, 20_000):
+        for name, numbers in numbers_of_rows(rng, units):
+            exact = np.bincount(np.ceil(np.log2(numbers)).astype(int), minlength=COUNTS)
+            for epsilon in (0.2, 1.0):
+                cost = 2**0.5 / epsilon
+                least = min(worst(numbers, float(most), cost) for most in np.unique(numbers))
+                power = min(worst(numbers, 2.0**k, cost) for k in range(24))
+                ratios = [power, worst(numbers, float(limit(exact, Fraction(1, 1000), cost)), cost)]
+                ratios += [noisy_limits(numbers, exact, epsilon, part) for part in (LIMIT_PART, 0.3)]
+                shown = " | ".join(f"{one / least:.2f}" for one in ratios)
+                print(f"| {name} | {units:,} | {epsilon:g} | {shown} |", flush=True)
+
+
+def noisy_limits(numbers: Reals, exact: NDArray[np.int64], epsilon: float, part: float) -> float:
+    """The median error in the worst case, with limits of noisy counts, at what they leave of epsilon."""
+    price = Fraction(epsilon).limit_denominator(1000) * Fraction(part).limit_denominator(1000)
+    blur, words, cost = Laplace(sensitivity=1, epsilon=price), fresh_words(), 2**0.5 / ((1 - part) * epsilon)
+    found = [worst(numbers, float(limit(blur.add_noise(exact, words), blur.scale, cost)), cost) for _ in range(REPEATS)]
+    return float(np.median(found))
+
+
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", help="of the tables")
     parser.add_argument("--pydp", help="the Python of an environment that has PyDP")
+    parser.add_argument("--worst", action="store_true", help="limits, and their error in the worst case")
     asked = parser.parse_args()
     rng = np.random.default_rng(20261128)
+    if asked.worst:
+        in_the_worst_case(rng)
+        return
     if asked.pydp:
         beside_pydp(asked.pydp, itertools.chain(bundled(), drawn(rng)), rng)
         return

@@ -275,6 +275,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "rounds": (lambda t: t.agg(m=_.visits.mean()).release(within={"m": 0.1}, relative=True, up_to=1), "one charge"),
     "a report": (lambda t: t.agg(m=_.visits.mean()).release(epsilon=1, report="clipped"), "without a report"),
     "narrower bounds": (lambda t: t.agg(m=_.visits.mean()).release(epsilon=1, bounds="auto"), "with the stated bounds"),
+    "a part of its own": (
+        lambda t: t.group_by("plan", max_rows="auto").agg(n=_.count()).release(epsilon=1, first_look=0.5),
+        "the usual part for first looks",
+    ),
     "a file": (
         lambda t: t.group_by("plan").agg(n=_.count()).release(epsilon=1, to="x.parquet"),
         "an answer that is held",

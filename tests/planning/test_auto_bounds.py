@@ -112,6 +112,49 @@ def test_limits_weigh_what_is_lost_against_noise() -> None:
     assert limit(np.array([5000] + [0] * (COUNTS - 1)), ONE, 1.0) == 1
 
 
+def worst(numbers: NDArray[Any], most: float, cost: float) -> float:
+    """The error of a sum over all values up to 1: rows beyond the limit, and noise."""
+    return float(np.maximum(numbers - most, 0).sum()) + cost * most
+
+
+def kinds(units: int) -> dict[str, NDArray[Any]]:
+    """Numbers of rows of so many units."""
+    rng = np.random.default_rng(units)
+    return {
+        "log-normal": np.ceil(rng.lognormal(2, 1, units)),
+        "wide": np.ceil(rng.lognormal(2, 1.5, units)),
+        "Pareto 1": np.minimum(np.ceil(rng.pareto(1, units) + 1), 10**6),
+        "Pareto 2": np.ceil(3 * (rng.pareto(2, units) + 1)),
+        "Zipf": np.minimum(rng.zipf(2, units), 10**6).astype(float),
+        "Poisson 3": rng.poisson(3, units) + 1.0,
+        "Poisson 30": rng.poisson(30, units) + 1.0,
+        "even": rng.integers(1, 101, units).astype(float),
+        "geometric": rng.geometric(0.05, units).astype(float),
+        "all 5": np.full(units, 5.0),
+        "all 9": np.full(units, 9.0),
+        "one or two": rng.integers(1, 3, units).astype(float),
+        "a few with many": np.where(rng.random(units) < 0.05, 1000.0, 1.0),
+    }
+
+
+@pytest.mark.parametrize("units", [200, 2000, 20_000])
+def test_limits_have_nearly_the_least_error_in_the_worst_case(units: int) -> None:
+    """Beside a search of all limits, of counts without noise; and the search finds the order statistic of the card."""
+    ratios = []
+    for name, numbers in kinds(units).items():
+        counts = np.bincount(np.ceil(np.log2(numbers)).astype(int), minlength=COUNTS)
+        for cost in (0.9, 3.7, 14.2, 0.04 * units):
+            own = np.sort(numbers)[::-1][int(cost)]
+            least = min(worst(numbers, float(most), cost) for most in np.unique(numbers))
+            assert worst(numbers, float(own), cost) == pytest.approx(least), name
+            found = worst(numbers, float(limit(counts, Fraction(1, 1000), cost)), cost)
+            powers = min(worst(numbers, 2.0**k, cost) for k in range(24))
+            assert powers <= 2 * least
+            ratios.append(found / least)
+    assert max(ratios) < 1.9
+    assert np.exp(np.mean(np.log(ratios))) < 1.25
+
+
 def test_the_floor_grows_with_noise_and_bins() -> None:
     assert floor(Fraction(20), 49) == pytest.approx(20 * np.log(4 * 490_000 / 2), rel=0.01)
     assert floor(Fraction(20), 187) > floor(Fraction(20), 49)

@@ -84,7 +84,7 @@ def test_one_unit_moves_no_more_than_is_claimed(found: tuple[int, int]) -> None:
     pairs = [(-7.0, 9.0), (0.0, 3.0), (9.0, 9.0), (None, 9.0), (-7.0, -7.0)]
     table = bench.protect(of(pairs), unit="person", bounds={"pay": (-10, 1_000_000)}, max_rows=2)
     question: Any = table.agg(pay=_.pay.mean(), all=_.pay.sum())._narrower("auto")
-    prospect = question._priced((1, 0, None), None, 0.95, None, ())
+    prospect = question._priced((1, 0, None, None), None, 0.95, None, ())
     assert isinstance(prospect, TwoStagePlan)
     ends = tuple(within_stated((Fraction(found[0]), Fraction(found[1])), v) for v in open_values(prospect.query))
     plan, [survey] = prospect.completed_plan(Findings(ends=ends)), prospect.surveys

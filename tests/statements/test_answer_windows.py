@@ -6,6 +6,7 @@ import datetime
 import itertools
 import re
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import ibis
@@ -97,7 +98,7 @@ def by_days() -> dp.PrivateTable:
     rows = [(day, i % 2) for i, day in enumerate(DAYS) for _ in range(i + 1)]
     seen = [datetime.datetime.combine(day, datetime.time(12)) for day, _half in rows]
     data = pa.table({"day": [day for day, _half in rows], "half": [half for _day, half in rows], "seen": seen})
-    keys = {"day": DAYS, "half": [0, 1], "seen": sorted(set(seen))}
+    keys: dict[str, Any] = {"day": DAYS, "half": [0, 1], "seen": sorted(set(seen))}
     return dp.protect(data, unit=dp.ROW, keys=keys, budget=dp.Budget(epsilon=10**6), name="t")
 
 

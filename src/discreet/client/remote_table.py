@@ -151,6 +151,9 @@ class RemoteSource:
             if plan.open.narrower:
                 cure = "leave bounds= out, or write .clip(low, high); a service finds those alone that nobody stated."
                 raise InvalidQuery(expected("a release with the stated bounds", "bounds", "auto", cure))
+            if part := plan.open.share:
+                cure = "leave first_look= out; a service takes the usual part."
+                raise InvalidQuery(expected("the usual part for first looks", "first_look", float(part), cure))
             if plan.reports:
                 cure = "leave report= out; a service gives what was asked, and its receipt."
                 raise InvalidQuery(expected("a release without a report", "report", "one", cure))

@@ -10,17 +10,24 @@ Relies on
 Proof
     Post-processing. Bins, up to eight next to each other, whose noisy counts add up to less than `floor` are taken for
     empty: noise in empty ones gets there with probability `FALSE_ALARM` over all of these sums together (a union
-    bound); beside a filled bin less is enough. The rest is judgment: limits and bounds make the sum of two errors
-    small, both as estimated from the bins: what weighting or clipping takes from the units beyond (one group, or one
-    row, of each), and the noise, which grows in proportion. Units that no filled bin shows count as well: in the bin
-    after the last of them, as many as the counts before it let expect, and its own noise allows.
+    bound); beside a filled bin less is enough. Units that no filled bin shows count as well: in the bin after the last
+    of them, as many as the counts before it let expect, and its own noise allows. The rest is judgment.
+    *The worst case.* A unit with m rows whose limit is L has weights of L / m, and loses m - L of them: at most
+    (m - L) U of a sum of values up to U in size, and that much where all are U. The noise has a standard deviation of
+    c U L. So over all values the error of a sum is at most U times the sum over units of max(m - L, 0), and c U L. It
+    is least where about c units are beyond: at the order statistic of m that has floor(c) above it. Limits and bounds
+    (of which m is the largest value of a unit) minimize this over powers of two, which cost a factor of 2 at most: the
+    power of two that follows the order statistic has twice its noise, and loses no more. Of a unit the bin alone is
+    known, of which the middle is taken.
 Rounding
     None that matters.
 Source
     Google's approximate bounds (Wilson et al., PETS 2020) for bins of powers of two and their threshold; Huang, Liang,
     Yi, Instance-optimal Mean Estimation under Differential Privacy (NeurIPS 2021), for weighing bias against noise;
     Amin, Kulesza, Munoz and Vassilvitskii, Bounding User Contributions (ICML 2019), for limits. `followed` is
-    discreet's own; `benchmarks/clipping.py` compares it.
+    discreet's own; `benchmarks/clipping.py` compares it. Rameshwar and Tandon, Bounding User Contributions (2025, arXiv
+    2502.04749), for the least error in the worst case; they clip the sum of a unit at both ends, around the middle that
+    its public number of samples gives, which halves what is lost. Here the number is private.
 Mutant
     noise-is-data: bins that hold nothing but noise count; killed by test_noise_alone_moves_no_bound.
     alarms-are-frequent: one table in a hundred has such a bin; killed by test_false_alarms_are_rare.
@@ -32,6 +39,8 @@ Mutant
     test_what_is_expected_keeps_to_what_noise_allows.
     sums-alarm-apart: sums of two, four and eight bins have false alarms of their own; killed by
     test_all_sums_of_noise_together_look_like_units_once_in_10_000.
+    noise-is-cheap: a limit is as if noise cost half; killed by
+    test_limits_have_nearly_the_least_error_in_the_worst_case.
     bins-alone: bins that hold units together are taken for noise; killed by
     test_bins_count_together_where_none_counts_alone.
 """

@@ -11,7 +11,8 @@ Relies on
     `mechanisms.laplace`, `selection.partition_selection`, `planner`; adaptive sequential composition;
     `thresholded_counts`, for one look alone.
 Proof
-    The parts of epsilon are positive fractions whose sum is epsilon; delta is for the selection, but for a half of it
+    The parts of epsilon are positive fractions whose sum is epsilon, and public (`first_look_parts`); delta is for the
+    selection, but for a half of it
     where Gaussian noise in the answer is better than Laplace noise. Adding or removing a unit moves a histogram by 1 in
     L1 norm, replacing one by 2, and where a unit is m rows, each in a bin, by m or 2m; its noise has that sensitivity.
     The selection is made with what `thresholded_counts.under_adding` leaves it. The last plan depends on the rows
@@ -53,6 +54,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.auto_bounds import COUNTS, SIZES
 from discreet.planning.clipping_reports import BINS, bounded_values
+from discreet.planning.first_look_parts import parts
 from discreet.planning.group_keys import Keys
 from discreet.planning.linear_error import half_width
 from discreet.planning.noise_laws import Law, Price
@@ -66,12 +68,8 @@ from discreet.privacy.events import ApproximateEvent, ConcentratedEvent, Event, 
 from discreet.selection.partition_selection import KeySelection
 from discreet.sensitivity.intervals import Interval
 
-LIMIT_PART = Fraction(1, 20)
-"""Of epsilon or rho, for each limit that is to be chosen."""
 REPORT_PART = Fraction(1, 20)
 """Of epsilon, for each kind of report."""
-BOUNDS_PART = Fraction(1, 10)
-"""Of epsilon, for all bounds together."""
 KEYS_PART = Fraction(1, 2)
 """Of what is left, for finding keys."""
 
@@ -296,15 +294,14 @@ def _in_looks(query: Query, left: Unspecified, offer: Price, weights: Mapping[st
     values = open_values(query)
     limits = [Subject(name) for name in sorted(left.limits)]
     reports = _reports(query, left, offer)
-    left_over = 1 - LIMIT_PART * len(limits) - (BOUNDS_PART if values else 0) - REPORT_PART * len(left.report)
+    steps = query.units_changed
+    each, together = parts(len(limits), len(values), left.share, query.declaration.size, steps / offer.epsilon)
+    left_over = _left_over(left, each * len(limits) + (together if values else 0))
     for_keys = left_over * KEYS_PART if left.keys else Fraction(0)
     selecting = offer.part(for_keys).epsilon if left.keys else Fraction(0)
-    steps = query.units_changed
-    surveys = [
-        Survey(subject=s, noise=Laplace(sensitivity=steps, epsilon=offer.part(LIMIT_PART).epsilon)) for s in limits
-    ]
+    surveys = [Survey(subject=s, noise=Laplace(sensitivity=steps, epsilon=offer.part(each).epsilon)) for s in limits]
     for value in values:
-        noise = Laplace(sensitivity=steps, epsilon=offer.part(BOUNDS_PART / len(values)).epsilon)
+        noise = Laplace(sensitivity=steps, epsilon=offer.part(together / len(values)).epsilon)
         surveys.append(Survey(subject=Subject.SIZE, noise=noise, value=value, where=_where(query, value)))
     stand_in = completed_query(query, Findings(ends=((Fraction(0), Fraction(0)),) * len(values)))
     rest = offer.part(left_over - for_keys)
@@ -330,6 +327,15 @@ def _in_looks(query: Query, left: Unspecified, offer: Price, weights: Mapping[st
         weights=weights,
         placeholder_plan=replace(answer, charge=charge),
     )
+
+
+def _left_over(left: Unspecified, looks: Fraction) -> Fraction:
+    """The part of the price for the answer, and the keys, beside that of the looks for limits and bounds."""
+    found = 1 - looks - REPORT_PART * len(left.report)
+    if found <= 0:
+        cure = "lower first_look; each report takes a twentieth."
+        raise InvalidParameter(expected("something left for the answer", "first_look", float(looks), cure))
+    return found
 
 
 def _reports(query: Query, left: Unspecified, offer: Price) -> tuple[Survey, ...]:

@@ -57,6 +57,8 @@ class Unspecified:
     """The reports released with the answer: of ``clipped`` and ``weighted``."""
     narrower: bool = False
     """Whether bounds are found within those that were stated."""
+    share: Fraction | None = None
+    """The stated part of the price that finds limits and bounds."""
 
 
 def open_values(query: Query) -> list[Value]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -10,15 +11,22 @@ from discreet.exact.amounts import decimal_text
 from discreet.language.checked_expressions import shown
 from discreet.mechanisms.threshold import Threshold
 from discreet.planning.aggregates import MEAN, SUM, UNITS
+from discreet.planning.auto_bounds import TOGETHER, floor
 from discreet.planning.narrower_bounds import stated_ends
 from discreet.planning.plan import Query
 from discreet.planning.thresholded_counts import under_adding
-from discreet.planning.two_stage import Subject, TwoStagePlan
+from discreet.planning.two_stage import Subject, Survey, TwoStagePlan
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.query.explain import error_of
 from discreet.query.explanation import Explanation
 from discreet.selection.partition_selection import METHODS, KeySelection
 
+LEAST = "the power of two with about the least error in the worst case"
+WORST = {
+    Subject.GROUPS: f"{LEAST}: all that a unit has in groups beyond it, and noise in proportion to it",
+    Subject.ROWS: f"{LEAST}: all rows of a unit beyond it, with values at their bounds, and noise in proportion to it",
+    Subject.SIZE: f"{LEAST}: what the largest value of a unit is beyond it, and noise in proportion to it",
+}
 STATED = {"mechanism": "the stated bounds, without a look for narrower ones"}
 CLIPPING = "no part of the error bars; report='clipped' says of how many units"
 
@@ -58,6 +66,7 @@ def looks(found: TwoStagePlan) -> list[dict[str, Any]]:
                 "mechanism": f"discrete Laplace on {survey.bins} counts of units",
                 "sensitivity": survey.noise.sensitivity,
                 "scale": survey.noise.scale,
+                **_chosen(survey),
                 "epsilon": survey.noise.epsilon,
                 "delta": Fraction(0),
             }
@@ -65,6 +74,15 @@ def looks(found: TwoStagePlan) -> list[dict[str, Any]]:
     if found.open.keys:
         told.append(_keys_told(found, found.open.keys.names))
     return told
+
+
+def _chosen(survey: Survey) -> dict[str, str]:
+    """How many units it takes to find something, and by which rule it is chosen."""
+    if survey.subject not in WORST:
+        return {}
+    one, many = (math.ceil(floor(survey.noise.scale, survey.bins, width)) for width in (1, TOGETHER[-1]))
+    found = f"where {one:,} units are in one bin, or {many:,} in {TOGETHER[-1]} next to each other"
+    return {"finds": found, "chosen": WORST[survey.subject]}
 
 
 def beside_stated(query: Query, opened: Explanation, plain: Explanation) -> Explanation:

@@ -21,6 +21,7 @@ from discreet.guesses.near_names import NearNames
 from discreet.guesses.table_words import QUESTION
 from discreet.inference.post_processing import AfterNoise, Processing, expectation
 from discreet.planning.clipping_reports import is_stated, reports
+from discreet.planning.first_look_parts import stated_part
 from discreet.planning.narrower_bounds import narrower
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import level, price
@@ -46,7 +47,7 @@ NO_ERROR = (
     "Hint: the error depends on them: give epsilon, or state them."
 )
 ROUNDS_ALONE = (
-    "Expected no epsilon, delta, rho or report beside up_to, got one.\n"
+    "Expected no epsilon, delta, rho, report or first_look beside up_to, got one.\n"
     "Hint: up_to=0.5 is the most that the rounds may cost together; leave the others out."
 )
 
@@ -123,7 +124,7 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         weights: Mapping[str, object] | None = None,
     ) -> Plan:
         """The priced question: what would be drawn and charged, with stand-ins for what is open."""
-        found = self._priced((epsilon, delta, rho), None, 0.95, weights, ())
+        found = self._priced((epsilon, delta, rho, None), None, 0.95, weights, ())
         return replace(found.placeholder_plan, event=found.event) if isinstance(found, TwoStagePlan) else found
 
     @worded(".rounds({'count': 0.05}, relative=True, up_to=0.5)")
@@ -169,6 +170,7 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         assume: Mapping[str, int] | None = None,
         report: str | Iterable[str] = (),
         bounds: str | None = None,
+        first_look: object = None,
     ) -> Explanation:
         """Mechanism, sensitivity, noise, error bars and cost of a release, without reading a row or spending anything.
 
@@ -194,23 +196,26 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
                 "relative": relative,
                 "up_to": up_to,
             }
-            other = {"weights": weights, "confidence": confidence, "assume": assume, "report": report}
+            other: dict[str, Any] = {"weights": weights, "confidence": confidence, "assume": assume, "report": report}
+            other["first_look"] = first_look
             return self._beside_stated(bounds, call | other)
         if flag("relative", relative) or up_to is not None:
+            self._check_rounds(first_look)
             rounds = self._in_rounds(within, (epsilon, rho), delta, report)(
                 up_to=up_to, relative=relative, confidence=confidence, weights=weights
             )
             statement = self._source.statement(rounds.most)
             facts = explain(rounds.most, statement, confidence=level(confidence), assume=assume)
             return Explanation({**facts.facts, "rounds": rounds.explain()})
-        found = self._priced((epsilon, delta, rho), within, level(confidence), weights, report)
+        found = self._priced((epsilon, delta, rho, first_look), within, level(confidence), weights, report)
         whole = found.placeholder_plan if isinstance(found, TwoStagePlan) else found
         facts = explain(whole, self._source.statement(found), confidence=level(confidence), assume=assume)
         return Explanation({**facts.facts, **told(found)}) if isinstance(found, TwoStagePlan) else facts
 
     def _beside_stated(self, bounds: str, call: Mapping[str, Any]) -> Explanation:
         """The account with bounds that are to be found, beside that with the stated ones."""
-        return beside_stated(self._query, self._narrower(bounds).explain(**call), self.explain(**call))
+        plain = self.explain(**{**call, "first_look": call["first_look"] if self._is_open else None})
+        return beside_stated(self._query, self._narrower(bounds).explain(**call), plain)
 
     def _narrower(self, bounds: str) -> Question:
         """The same question, with bounds that are to be found within the stated ones."""
@@ -231,6 +236,7 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         fresh: bool = False,
         report: str | Iterable[str] = (),
         bounds: str | None = None,
+        first_look: object = None,
         to: None = None,
     ) -> Release: ...
 
@@ -263,6 +269,7 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         fresh: bool = False,
         report: str | Iterable[str] = (),
         bounds: str | None = None,
+        first_look: object = None,
         to: str | os.PathLike[str] | None = None,
     ) -> Release | AnswerFile:
         """The noisy answer, charged before a row is read.
@@ -276,7 +283,9 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         returns the stored answer for nothing; `fresh=True` draws anew and pays. `report=("clipped", "weighted")` tells
         beside the answer, at a twentieth of epsilon each, for which share of the units bounds and limits made a
         difference. `bounds="auto"` finds narrower bounds than the stated ones, at a tenth of epsilon, for all that is
-        added up: for bounds that are far wider than the rows.
+        added up: for bounds that are far wider than the rows. `first_look=0.5` is the part of the price that finds
+        limits and bounds, for few units or little epsilon, in place of a twentieth for each limit and a tenth for
+        bounds.
 
         With `up_to`, the targets are met in rounds of ever less noise, each charged before it is looked at, until all
         cells of these columns are within them or `up_to` is spent: the charge is that of the last round, and the
@@ -295,12 +304,13 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         offer = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within}
         if bounds is not None:
             stated = {"up_to": up_to, "relative": relative, "confidence": confidence, "weights": weights}
-            return self._released_within(bounds, {**offer, **stated, "fresh": fresh, "report": report, "to": to})
+            stated |= {"report": report, "first_look": first_look}
+            return self._released_within(bounds, {**offer, **stated, "fresh": fresh, "to": to})
         wanted = level(confidence)
         in_rounds = flag("relative", relative) or up_to is not None
         flag("fresh", fresh)
-        if in_rounds and self._is_open:
-            raise InvalidQuery(NO_ROUNDS)
+        if in_rounds:
+            self._check_rounds(first_look)
         if self._expected is not None:
             rehearse(self._expected)
         if to is None:
@@ -318,7 +328,7 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
                 up_to=up_to, relative=relative, confidence=wanted, weights=weights
             )
             return self._finished(self._source.release(rounds, fresh=fresh, confidence=wanted))
-        found = self._priced((epsilon, delta, rho), within, wanted, weights, report)
+        found = self._priced((epsilon, delta, rho, first_look), within, wanted, weights, report)
         if to is not None and isinstance(found, Plan):  # nothing is open or reported
             return self._source.write(found, to, fresh=fresh, confidence=wanted)
         call = ReleaseCall(document=partial(document_of, self._asked), price=offer, weights=weights)
@@ -329,6 +339,13 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         answer: Release | AnswerFile = self._narrower(bounds).release(**call)
         return answer
 
+    def _check_rounds(self, first_look: object) -> None:
+        """Refuses first looks beside rounds."""
+        if self._is_open:
+            raise InvalidQuery(NO_ROUNDS)
+        if first_look is not None:
+            raise InvalidParameter(ROUNDS_ALONE)
+
     def _in_rounds(self, within: Any, price: object, delta: object, report: object) -> Callable[..., Rounds]:
         """The rounds, for what is left to state of them; refuses what does not go together with any."""
         if not self._is_open and (price != (None, None) or fraction("delta", delta) or is_stated(report)):
@@ -337,21 +354,23 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
 
     def _priced(
         self,
-        price_of_call: tuple[object, object, object],
+        price_of_call: tuple[object, object, object, object],
         within: object,
         confidence: float,
         weights: Mapping[str, object] | None,
         report: str | Iterable[str],
     ) -> Plan | TwoStagePlan:
-        """The plan at an epsilon, with a delta, or at a rho; or at the cheapest epsilon for a wanted error."""
-        epsilon, delta, rho = price_of_call
+        """The plan at an epsilon, with a delta, or at a rho, and a part of it for first looks; or at the cheapest
+        epsilon for a wanted error.
+        """
+        epsilon, delta, rho, first_look = price_of_call
         if within is not None:
             if (epsilon, rho) != (None, None):
                 named = "epsilon" if rho is None else "rho"
                 raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
             epsilon = self._cheapest(within, confidence, weights, delta)
-        left = replace(self._open, report=reports(self._query, report))
-        if not (self._is_open or left.report):
+        left = replace(self._open, report=reports(self._query, report), share=stated_part(first_look))
+        if not (self._is_open or left.report or left.share):
             return price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
         return plan_two_stages(self._query, left, epsilon=epsilon, delta=delta, rho=rho, weights=weights, within=within)
 

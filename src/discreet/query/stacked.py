@@ -20,7 +20,7 @@ from discreet.query.question_documents import after_parts, document_of
 if TYPE_CHECKING:
     from discreet.answers.release import Release
 
-APART = ("relative", "up_to", "report", "to", "bounds")
+APART = ("relative", "up_to", "report", "to", "bounds", "first_look")
 """What a question of one grouping takes besides."""
 
 

@@ -235,18 +235,24 @@ def _nvl2(node: exp.Nvl2, scope: Scope) -> ir.Value:
     return ops.SearchedCase((value.notnull(),), (present,), absent).to_expr()
 
 
+def _subtracted(date: exp.Expression, step: exp.Expression) -> exp.Expression:
+    same: exp.Expression = exp.DateSub(this=date, expression=step)  # type: ignore[no-untyped-call]  # sqlglot's own
+    return same
+
+
 def _elapsed(unit: exp.Expression, first: exp.Expression, last: exp.Expression) -> exp.Expression:
-    return exp.TimestampDiff(this=last, expression=first, unit=exp.var(unit.name))
+    same: exp.Expression = exp.TimestampDiff(this=last, expression=first, unit=exp.var(unit.name))  # type: ignore[no-untyped-call]  # sqlglot's own
+    return same
 
 
 NAMED: dict[tuple[str, int], Callable[..., exp.Expression]] = {
     ("BTRIM", 1): lambda x: exp.Trim(this=x),
     ("DATE_PART", 2): lambda part, x: exp.Extract(this=exp.var(part.name), expression=x),
     ("DATEPART", 2): lambda part, x: exp.Extract(this=exp.var(part.name), expression=x),
-    ("DATE_SUB", 2): lambda x, step: exp.DateSub(this=x, expression=step),
+    ("DATE_SUB", 2): _subtracted,
     ("DATE_SUB", 3): _elapsed,
     ("DATESUB", 3): _elapsed,
-    ("DATE_SUBTRACT", 2): lambda x, step: exp.DateSub(this=x, expression=step),
+    ("DATE_SUBTRACT", 2): _subtracted,
     ("ISNULL", 1): lambda x: exp.Is(this=x, expression=exp.null()),
     ("ISNOTNULL", 1): lambda x: exp.Not(this=exp.Is(this=x, expression=exp.null())),
     ("PREFIX", 2): lambda x, start: exp.StartsWith(this=x, expression=start),

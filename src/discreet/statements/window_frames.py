@@ -26,7 +26,7 @@ SPAN = "write ORDER BY day RANGE BETWEEN INTERVAL '7 days' PRECEDING AND CURRENT
 class Span(NamedTuple):
     """A time before the group, below 0, or after it."""
 
-    count: int
+    number: int
     unit: str
 
 
@@ -59,7 +59,7 @@ def _crossed(start: Any, end: Any) -> bool:
     if start is None or end is None:
         return False
     units = {one.unit for one in (start, end) if isinstance(one, Span)}
-    first, last = (one.count if isinstance(one, Span) else one for one in (start, end))
+    first, last = (one.number if isinstance(one, Span) else one for one in (start, end))
     return bool(first > last) and (len(units) < 2 or first >= 0 >= last)
 
 
