@@ -88,15 +88,18 @@ def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: flo
     least, most = estimator.possible(asked)
     if not math.isfinite(most):
         return found
-    wide = max(unit, estimator.unit(asked, [_stated_width(value) for value in asked.values]))
-    lower, upper = np.where(low <= least, least * wide, found.low), np.where(high >= most, most * wide, found.high)
-    return replace(found, low=lower, high=upper)
+    stated = Fraction(estimator.unit(asked, [_stated_width(value) for value in asked.values]))
+    ends = outward(Fraction(least) * stated, Fraction(most) * stated)
+    first, last = float(ends.low), float(ends.high)
+    values, lower, upper = (np.clip(part, first, last) for part in (found.values, found.low, found.high))
+    lower, upper = np.where(low <= least, first, lower), np.where(high >= most, last, upper)
+    return replace(found, values=values, low=lower, high=upper)
 
 
-def _stated_width(value: Value) -> float:
-    """The range of a column by its stated bounds, rounded up, for products too: that of its lattice may be smaller."""
+def _stated_width(value: Value) -> Fraction:
+    """The range of a column by its stated bounds: that of its lattice may be smaller, or larger."""
     interval = quantile_estimates.bounds_of(value)
-    return float(outward(Fraction(0), interval.high - outward(interval.low, interval.low).low).high) * (1 + 2.0**-50)
+    return (interval.high - interval.low) or Fraction(1)
 
 
 def _with_stated_ends(found: Estimate, asked: Aggregate, high: Reals) -> Estimate:
@@ -117,7 +120,7 @@ def half_width_for(plan: Plan, column: Column, rows: float, confidence: float) -
     """Half the width of the interval of a column that is not linear, for so many rows."""
     blocks, asked = [plan.blocks[i] for i in column.blocks], column.aggregate
     estimator = ESTIMATORS[asked.statistic]
-    unit = estimator.unit(asked, widths(lattices_of(blocks, asked)))
+    unit: float = estimator.unit(asked, widths(lattices_of(blocks, asked)))
     return unit * estimator.half_width(blocks, asked, rows, confidence)
 
 

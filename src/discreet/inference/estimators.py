@@ -27,7 +27,7 @@ from discreet.planning.plan import PricedBlock
 from discreet.planning.signed_products import evenly, forms_of_line
 
 Blocks = Sequence[PricedBlock]
-Unit = Callable[[Aggregate, list[float]], float]
+Unit = Callable[[Aggregate, Sequence[Any]], Any]
 Ends = tuple[Reals, Reals, Reals]
 """Values, lower ends and upper ends."""
 
