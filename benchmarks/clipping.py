@@ -233,16 +233,12 @@ def worst(numbers: Reals, most: float, cost: float) -> float:
     return float(np.maximum(numbers - most, 0).sum()) + cost * most
 
 
-def numbers_of_rows(rng: np.random.Generator, units: int) -> Iterator[tuple[str, Reals]]:
+def numbers_of_rows(rng: np.random.Generator, units: int) -> Iterator[tuple[str, Any]]:
     """Numbers of rows of so many units."""
-    narrow: Reals = rng.lognormal(2, 1, units)
-    wide: Reals = rng.lognormal(2, 1.5, units)
-    yield "log-normal, sigma 1", np.ceil(narrow)
-    yield "log-normal, sigma 1.5", np.ceil(wide)
-    heavy: Reals = rng.pareto(1, units)
-    light: Reals = rng.pareto(2, units)
-    yield "Pareto, 1", np.minimum(np.ceil(heavy + 1.0), 10.0**6)
-    yield "Pareto, 2", np.ceil(3.0 * (light + 1.0))
+    yield "log-normal, sigma 1", np.ceil(rng.lognormal(2, 1, units))
+    yield "log-normal, sigma 1.5", np.ceil(rng.lognormal(2, 1.5, units))
+    yield "Pareto, 1", np.minimum(np.ceil(rng.pareto(1, units) + 1), 10**6)
+    yield "Pareto, 2", np.ceil(3 * (rng.pareto(2, units) + 1))
     yield "Zipf, 2", np.minimum(rng.zipf(2, units), 10**6).astype(float)
     yield "Poisson, 3", rng.poisson(3, units) + 1.0
     yield "Poisson, 30", rng.poisson(30, units) + 1.0

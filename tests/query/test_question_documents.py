@@ -140,7 +140,7 @@ def test_operations_without_a_place_in_a_document_are_named() -> None:
     spans = [
         ibis.range_window(preceding=2**54, following=0, order_by=_.n),
         ibis.window(preceding=2**40, order_by=_.n),
-        ibis.range_window(preceding=ibis.interval(days=1), following=0, order_by=_.plan),
+        ibis.range_window(preceding=ibis.interval(milliseconds=1), following=0, order_by=_.plan),
     ]
     odd = [(_.n.sum().over(span), "a window that a document has") for span in spans]
     for calculated, name in ((_.plan + "x", "StringConcat"), (_.n.hash(), "Hash"), *odd):
