@@ -40,7 +40,7 @@ TOGETHER = 4
 def stated_part(part: object) -> Fraction | None:
     """The part of the price for the first looks, as a caller states it; none where nobody does.
 
-    >>> stated_part("0.3"), stated_part(None)
+    >>> stated_part(0.3), stated_part(None)
     (Fraction(3, 10), None)
     """
     if part is None:
