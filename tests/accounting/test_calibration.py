@@ -144,6 +144,7 @@ EXTREMES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "delta", "uses"), EXTREMES)
 def test_laplace_scale_at_the_extremes(epsilon: float, delta: float, uses: int) -> None:
     """Recomputed with all uses composed: private, and with a thousandth less noise no longer."""

@@ -172,6 +172,7 @@ KINDS: list[DominatingPair] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("one", "other"), list(itertools.combinations(KINDS, 2)))
 def test_mixtures_against_draws(one: DominatingPair, other: DominatingPair) -> None:
     """A stratified sum over 400 x 400 quantiles; its error is far below the tolerance."""

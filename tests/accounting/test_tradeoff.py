@@ -81,6 +81,7 @@ def test_slopes_beyond_floats_bound_nothing() -> None:
     assert least_errors(np.array([1e5]), np.array([0.0]), np.array([0.5])).tolist() == [0.0]
 
 
+@pytest.mark.long
 def test_a_plot_asks_each_place_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both curves are drawn from one profile, and neighbors of a place share its contour."""
     asked: list[float] = []

@@ -127,6 +127,7 @@ def test_intervals_hold_as_often_as_they_say(stated: dict[str, Any]) -> None:
     assert 0.07 < missed(cube(), stated, 0.9) < 0.13
 
 
+@pytest.mark.long
 def test_noise_that_is_understated_is_seen() -> None:
     assert missed(cube(), {"rho": 0.3}, 0.9, shrink=0.8) > 0.15
 

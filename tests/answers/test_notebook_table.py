@@ -78,6 +78,7 @@ def test_every_cell_shows_its_value_once(cells: dict[str, list[Any]]) -> None:
     assert [list(gallery.complaints(gallery.notebook(PAGE)))] == [[]]
 
 
+@pytest.mark.long
 def test_text_is_text(cells: dict[str, list[Any]]) -> None:
     for source in ("str(answer)", "str(question.explain(epsilon=1))"):
         assert "│" in only(cells[source]).data["text/plain"]

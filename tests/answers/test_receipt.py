@@ -76,6 +76,7 @@ def each(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dp.Receipt]:
 KINDS = ["release", "steps", "file", "log", "top", "choice", "distinct", "truncated", "clusters", "estimator", "sample"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_answer_has_one(kind: str, each: dict[str, dp.Receipt]) -> None:
     receipt = each[kind]

@@ -105,6 +105,7 @@ def test_a_wrong_confidence_would_be_seen() -> None:
     assert binomial_p(400, 2000, 0.1) < 1e-9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("confidence", [0, 1, -1, 2, math.nan, math.inf, "0.95", True])
 def test_confidences_that_are_none_are_refused(answer: dp.Release, confidence: Any) -> None:
     with pytest.raises(dp.InvalidParameter):

@@ -107,6 +107,7 @@ def test_refusals() -> None:
             search(lambda **_: held(0), space, tries=tries)
 
 
+@pytest.mark.long
 def test_strain_is_the_part_of_the_promise_that_is_used() -> None:
     assert exact([0.7, 0.3], [0.3, 0.7], epsilon=1).strain == pytest.approx(np.log(7 / 3), abs=1e-6)
     assert exact([0.7, 0.3], [0.3, 0.7], epsilon=0.1, delta=0.5).strain == pytest.approx(2 * (0.7 - 0.3 * np.exp(0.1)))

@@ -47,6 +47,7 @@ def test_the_bugs_of_the_examples_are_found(name: str, kind: str, line: str, see
     assert {path: path.read_bytes() for path in EXAMPLES.iterdir() if path.is_file()} == before
 
 
+@pytest.mark.long
 def test_the_correct_example_passes() -> None:
     report = audited(EXAMPLES / "correct.py")
     assert report.findings == ()

@@ -169,6 +169,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals_cost_nothing(name: str) -> None:
     stated, match = REFUSED[name]

@@ -171,6 +171,7 @@ def test_hierarchies_are_asked_with_their_places(run: Run, served: tuple[str, st
     assert (refused.exit_code, "public keys" in refused.stderr) == (2, True)
 
 
+@pytest.mark.long
 def test_what_is_no_document_is_refused(run: Run, served: tuple[str, str], tmp_path: Path) -> None:
     url, token = served
     (tmp_path / "asked.json").write_text(json.dumps(TOP))

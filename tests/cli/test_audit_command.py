@@ -42,6 +42,7 @@ def test_nothing_found_is_code_0_and_no_proof(run: Run) -> None:
     assert "private" not in done.stdout
 
 
+@pytest.mark.long
 def test_a_statement_takes_what_a_query_takes(run: Run) -> None:
     Path("by_ward.sql").write_text("SELECT ward, SUM(minutes) AS m FROM data GROUP BY ward")
     stated = ["--bounds", "minutes=0:60", "--keys", "ward=north,west", "--max-groups", "1", "--max-rows", "2"]

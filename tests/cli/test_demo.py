@@ -20,6 +20,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     return console.file.getvalue(), folder  # type: ignore[attr-defined]  # the file is the StringIO above
 
 
+@pytest.mark.long
 def test_every_question_is_asked_and_priced(shown: tuple[str, Path]) -> None:
     for scene in SCENES:
         assert scene.title in shown[0]

@@ -84,6 +84,7 @@ def test_a_terminal_sees_no_marks() -> None:
     assert not re.search(r"```|\*word\*|\]\(|\x1b", shown)
 
 
+@pytest.mark.long
 def test_messages_cite_pages_that_can_be_shown() -> None:
     cited = 0
     for path in sorted((ROOT / "src").rglob("*.py")):

@@ -51,6 +51,7 @@ def test_json_reads_back_with_the_receipt(ask: Run) -> None:
     assert answer["receipt"]["private"] is True
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("end", ["parquet", "csv", "json", "CSV"])
 def test_files_read_back(ask: Run, end: str) -> None:
     done = ask("--output", f"out.{end}", "--plot", "picture.svg")

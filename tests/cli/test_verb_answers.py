@@ -76,6 +76,7 @@ def test_one_charge_and_a_table(run: Run, file: Path, spent: Path, name: str) ->
     assert account["charge"] == again["receipt"]["charge"]
 
 
+@pytest.mark.long
 def test_the_answers_are_those_of_the_verbs(run: Run, file: Path) -> None:
     price = ("--epsilon", "10000")
     chosen = json.loads(run("choose", file, CANDIDATES, *BOUNDS, *UNIT, *price, "--format", "json").stdout)
@@ -96,6 +97,7 @@ def test_the_answers_are_those_of_the_verbs(run: Run, file: Path) -> None:
     assert Path("centers.svg").exists()
 
 
+@pytest.mark.long
 def test_totals_and_levels_are_those_of_the_verbs(run: Run, file: Path) -> None:
     plain, price = UNIT[:2], ("--epsilon", "10000", "--format", "json")
     for text in (
@@ -223,6 +225,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals_cost_nothing(run: Run, file: Path, spent: Path, name: str) -> None:
     (command, *words), match = REFUSED[name]
@@ -250,6 +253,7 @@ ledger = "declared.db"
 """
 
 
+@pytest.mark.long
 def test_a_declaration_stands_for_the_file_and_its_ledger(run: Run, file: Path) -> None:
     Path("clinic.toml").write_text(DECLARED, encoding="utf-8")
     told = run("top", "--table", "clinic.toml", "plan", "--epsilon", "1", "--explain")

@@ -122,6 +122,7 @@ def test_a_token_is_not_sent_in_the_open(url: Any) -> None:
     assert checked_url("http://[::1]:8000/") == "http://[::1]:8000"
 
 
+@pytest.mark.long
 def test_a_token_is_text() -> None:
     for token in ("", None, "a\nb", "é"):
         with pytest.raises(InvalidParameter, match="a token"):

@@ -333,11 +333,8 @@ def test_all_formats_have_the_tables_of_a_batch_as_one(served: Served) -> None:
     narrow, wide = (stored.intervals(confidence) for confidence in (0.5, 0.99))
     assert np.all(np.array(narrow["n_high"]) < np.array(wide["n_high"]))
     view = AnswerView.read(stored, 0.9)
-    assert (view.keys, len(view.rows), len(view.rows[0].cells)) == (
-        ["table", "plan", "old"],
-        stored.to_pyarrow().num_rows,
-        2,
-    )
+    assert view.keys == ["table", "plan", "old"]
+    assert (len(view.rows), len(view.rows[0].cells)) == (stored.to_pyarrow().num_rows, 2)
 
 
 def test_what_takes_long_to_price_is_refused_by_the_service(served: Served) -> None:
@@ -353,12 +350,11 @@ def test_what_takes_long_to_price_is_refused_by_the_service(served: Served) -> N
         .group_by("age_bin", "visits_bin", sets=[["age_bin"], ["visits_bin"], ["age_bin", "visits_bin"]])
         .agg(n=_.count()),
     }  # fmt: skip
+    ada = served.service.members.principal("ada")
     for match, question in refused.items():
+        ask = {"question": {"document": question.document()}, "price": {"epsilon": "0.5"}}
         with pytest.raises(InvalidQuery, match=match):
-            served.service.explain(
-                served.service.members.principal("ada"),
-                {"question": {"document": question.document()}, "price": {"epsilon": "0.5"}},
-            )
+            served.service.explain(ada, ask)
 
 
 def test_windows_of_a_document_are_taken_by_the_service(served: Served) -> None:

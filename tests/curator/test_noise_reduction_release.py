@@ -220,6 +220,7 @@ CHOSEN = ("most rows", "x is NaN", "of 200 rows", "in every g")
 WORST = [one for one in neighbors(PEOPLE, ["who"]) if one.words.endswith(CHOSEN)]
 
 
+@pytest.mark.long
 def test_nothing_but_noise_tells_neighbors_apart() -> None:
     """Replayed: the exact totals go to one mechanism, within its sensitivity; all rounds, charges and words agree."""
 

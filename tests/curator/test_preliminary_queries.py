@@ -81,6 +81,7 @@ def test_keys_come_out_in_their_own_order() -> None:
         assert set(found) >= {f"page {n}" for n in range(5)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "stated",
     [{}, {"bounds": {"spent": "auto"}}, {"max_rows": "auto"}, {"bounds": {"spent": (0, 9)}, "max_rows": 1}],
@@ -108,6 +109,7 @@ def test_a_budget_in_rho_pays_for_looks_in_rho() -> None:
     assert len(table.budget.entries()) == 1
 
 
+@pytest.mark.long
 def test_a_repeat_is_free_and_the_same_to_the_byte() -> None:
     table = protect(bounds={"spent": "auto"}, max_rows="auto")
     asked = table.group_by("page", keys=dp.UNKNOWN).agg(s=_.spent.sum())

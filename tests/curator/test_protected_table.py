@@ -244,6 +244,7 @@ def test_nothing_about_rows_is_shown_before_a_release() -> None:
     assert engine.spent == []
 
 
+@pytest.mark.long
 def test_a_forked_child_spends_nothing(run: Callable[..., str]) -> None:
     told = run(
         """

@@ -117,6 +117,7 @@ ASKED: dict[str, Callable[[dp.PrivateTable], Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ask", ASKED.values(), ids=list(ASKED))
 def test_the_time_is_that_of_the_charge(ask: Callable[[dp.PrivateTable], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """When an answer was ready would tell how long its rows took."""

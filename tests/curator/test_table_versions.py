@@ -108,6 +108,7 @@ def lost(person: int) -> tuple[Fraction, Fraction]:
     return loss, budget.spent.epsilon
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Expected one table for a name:UserWarning")
 def test_who_is_in_all_versions_loses_their_sum_and_no_more() -> None:
     """Neighbors differ in one person's rows in all versions; the largest charge of one version would not do."""

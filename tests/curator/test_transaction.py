@@ -194,6 +194,7 @@ print(table.budget.spent.epsilon)
 """
 
 
+@pytest.mark.long
 def test_who_waits_can_be_interrupted_and_leaves_no_lock(run: Callable[..., str]) -> None:
     assert run(INTERRUPTED).splitlines() == ["interrupted True", "the child 1/2", "1/2"]
 

@@ -103,6 +103,7 @@ def test_a_table_that_cannot_be_scanned_is_refused_at_once(monkeypatch: pytest.M
         protected(budget)
 
 
+@pytest.mark.long
 def test_what_can_be_written_is_answered() -> None:
     """The questions above are good ones."""
     for words, (_lacking, ask) in QUESTIONS.items():

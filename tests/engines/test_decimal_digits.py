@@ -33,6 +33,7 @@ PLACES = [
 """Into a file, Arrow writes as many bytes as the digits take."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "place"), PLACES, ids=str)
 def test_no_decimal_of_a_file_fails(kind: pa.DataType, place: str, tmp_path: Path) -> None:
     """As a value and as a unit: a look that fails for one row tells of that row."""

@@ -219,6 +219,7 @@ def test_order_survives_a_connection_that_gives_it_up() -> None:
     assert totals.ravel().tolist() == [k % 3 for k in keys]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "setting",
     [

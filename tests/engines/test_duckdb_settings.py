@@ -153,10 +153,12 @@ def given(served: Served, name: str, value: str) -> Iterator[list[Any]]:
         raw.execute(f"RESET {name}")
 
 
+@pytest.mark.long
 def test_something_is_found(served: Served) -> None:
     assert all(any(any(row) for block in blocks for row in block) for blocks in served.expected)
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize(("name", "value"), TRIED)
 def test_no_setting_moves_a_total(served: Served, given: list[Any], name: str, value: str) -> None:
@@ -167,6 +169,7 @@ def test_no_setting_moves_a_total(served: Served, given: list[Any], name: str, v
     assert [values(raw) for raw in given] == before
 
 
+@pytest.mark.long
 def test_many_settings_together_move_no_total(served: Served) -> None:
     """Set before `protect` as well."""
     connections = [connection.con for connection in served.connections]

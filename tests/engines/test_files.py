@@ -189,6 +189,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_is_found_under_its_own_name(tmp_path: Path, name: str, kind: str) -> None:

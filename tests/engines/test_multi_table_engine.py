@@ -106,6 +106,7 @@ WIDE: dict[str, tuple[str, ...]] = {
 """Identities at the ends of every type that a unit may have."""
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("kind", WIDE)
 def test_units_meet_themselves_across_connections(kind: str) -> None:

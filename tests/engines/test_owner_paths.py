@@ -135,6 +135,7 @@ QUESTIONS: dict[str, Callable[[PrivateTable], Any]] = {
 VALUES = ((3, "p"), (0, "q"), (1, "p"), (2, None), (3, "q"))
 
 
+@pytest.mark.long
 def test_a_unit_moves_no_total_further_than_claimed() -> None:
     bench = Bench()
 

@@ -145,6 +145,7 @@ def rows_read(plan: Plan) -> list[int]:
     return [digits(block)[1] for block in packed_blocks(plan).values()]
 
 
+@pytest.mark.long
 def test_groups_that_come_in_parts_are_added_up_again_before_any_has_noise() -> None:
     engine = Heavy(3_000_000, 3_000_000, value=5)
     plan = plans_of(protected(engine._raw))["means"]
@@ -200,6 +201,7 @@ def test_what_is_not_packed() -> None:
         assert TOO_MANY_ROWS not in engine.statement(plan), name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sizes", [(2**17, 2**17 + 1), (2**17 + 1, 2**17)])
 def test_statements_of_long_and_short_answers_are_told_apart(sizes: tuple[int, int]) -> None:
     """Both have places of the same width. A packed statement that is streamed would have a column too many, and which

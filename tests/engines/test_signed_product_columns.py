@@ -58,6 +58,7 @@ def bench() -> Bench:
     return Bench()
 
 
+@pytest.mark.long
 @settings(max_examples=10)
 @given(
     rows=ROWS,

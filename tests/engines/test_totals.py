@@ -111,6 +111,7 @@ def arrow(rows: Iterable[tuple[Any, ...]]) -> pa.Table:
     return pa.table({name: pa.array(part, kind) for part, (name, kind) in zip(columns, COLUMNS, strict=True)})
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(
     rows=ROWS,
@@ -195,6 +196,7 @@ def same(known: tuple[Plan, list[Any]], engine: DuckDB) -> bool:
     return set(l1_distances(totals, engine.totals(plan))) == {0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", ["reversed", "shuffled", "by value"])
 def test_order_changes_no_total(known: tuple[Plan, list[Any]], order: str) -> None:
     if order == "by value":
@@ -343,6 +345,7 @@ def test_null_in_either_column_drops_the_pair(bench: Bench) -> None:
         assert totals.tolist() == [plan.blocks[0].steps * n for n in rows]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [

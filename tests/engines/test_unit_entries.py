@@ -116,6 +116,7 @@ NAMES: dict[str, tuple[Callable[[], pa.Array], int]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_names_tell_people_apart(name: str) -> None:
     """Two people taken for one would be protected as one: removing either could move more than the claim."""

@@ -101,6 +101,7 @@ def test_other_values_are_as_they_were(kind: pa.DataType) -> None:
     assert seen(hostile(kind), kind, {}) == hostile(kind)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [*INTEGERS, *REALS, *MOMENTS, pa.bool_(), pa.string(), pa.date32()], ids=str)
 def test_types_are_those_that_expressions_are_checked_against(kind: pa.DataType) -> None:
     engine = DuckDB(pa.table({"v": array(hostile(kind), kind)}), None)

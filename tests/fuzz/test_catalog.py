@@ -92,6 +92,7 @@ def test_every_statistic_is_attacked() -> None:
     assert {statistic.name for statistic in STATISTICS} == set(AGGREGATES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda one: one.name)
 def test_every_statistic_is_whole(statistic: Statistic) -> None:
     """Priced, written as integers, estimated and explained: what its entry in STATISTICS lacks, its name here tells."""
@@ -138,6 +139,7 @@ def test_a_forgotten_one_is_seen() -> None:
 # -- mechanisms -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.mechanism}: {attack.words}")
 def test_claims_are_kept(attack: Attack) -> None:
@@ -147,6 +149,7 @@ def test_claims_are_kept(attack: Attack) -> None:
         assert report.ok, str(report)
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize(
     "attack", [attack for attack in ATTACKS if attack.tight], ids=lambda attack: f"{attack.mechanism}: {attack.words}"
@@ -179,6 +182,7 @@ CHOSEN = ("most rows", "cost is NaN", "plan is a text that nobody else has", "of
 WORST = [one for one in neighbors(PEOPLE, ["person"]) if one.words.endswith(CHOSEN)]
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize(
     "ask",

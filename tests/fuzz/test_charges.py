@@ -217,6 +217,7 @@ def bench() -> Bench:
     return Bench()
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}, {case.unit}, {case.replaced}")
 def test_neighbors_use_no_more_than_was_charged(

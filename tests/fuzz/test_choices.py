@@ -34,6 +34,7 @@ def protected(bench: Bench, pair: NeighborPair, data: st.DataObject) -> Any:
     return table.union(table) if data.draw(st.booleans(), label="united") else table
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_one_unit_moves_no_two_scores_further_apart(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:

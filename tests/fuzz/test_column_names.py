@@ -62,6 +62,7 @@ def test_a_column_may_have_the_name_of_a_parameter(source: str, tmp_path: Path) 
     assert [round(answer[name].tolist()[0]) for name in NAMES] == [place + 1 for place in range(len(NAMES))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("asked", QUESTIONS)
 @pytest.mark.parametrize("role", ROLES)
 def test_every_verb_takes_it(role: str, asked: str) -> None:

@@ -58,6 +58,7 @@ def test_copies_draw_noise_of_their_own(name: str, how: str) -> None:
     assert len({told(one, value) for one in (mechanism, same, mechanism, same)}) > 2
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_children_draw_noise_of_their_own() -> None:

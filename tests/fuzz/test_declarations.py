@@ -84,6 +84,7 @@ def mutated(chance: random.Random) -> str:
     return text
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("seed", range(200))
 def test_each_file_is_a_table_or_one_refusal(folder: Path, seed: int) -> None:

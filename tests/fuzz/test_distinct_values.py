@@ -25,6 +25,7 @@ def bench() -> Bench:
     return Bench()
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_one_unit_moves_each_count_by_its_limit(bench: Bench, pair: Any, data: st.DataObject) -> None:

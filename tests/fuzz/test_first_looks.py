@@ -130,6 +130,7 @@ def test_a_false_claim_is_seen_at_the_edge(bench: Bench) -> None:
         assert len(moves(bench, question, key_totals(question._query, max_groups=limit, steps=1), pair)) == seen
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_the_last_look_keeps_its_claim_whatever_the_first_one_found(

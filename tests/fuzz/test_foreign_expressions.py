@@ -67,6 +67,7 @@ def strangers(place: str, held: ibis.Table) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", strangers("x", ibis.table({"a": "int64"}, name="y")))
 def test_calculations_after_the_noise_look_at_no_other_table(what: str, place: Path) -> None:
     """Rows of any file were once shown this way, exactly and for nothing: on an answer, and on a question before it."""

@@ -45,6 +45,7 @@ def names() -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.long if name in slow else ()) for name in CALLS]
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("name", names())
 def test_what_nobody_means_is_refused_in_our_words(name: str, own: Own, tmp_path: Any, monkeypatch: Any) -> None:

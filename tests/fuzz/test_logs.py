@@ -35,6 +35,7 @@ def looked(bench: Bench, rows: Rows, source: Any, expression: Any) -> Totals:
     return {row[ITEM]: (row[USERS], row[EXTRA], row[FIRST]) for row in found.to_pylist()}
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=neighbors().filter(lambda pair: pair.unit == ("person",)), data=st.data())
 def test_one_user_moves_few_items(bench: Bench, pair: Any, data: st.DataObject) -> None:

@@ -35,6 +35,7 @@ def numbers() -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("name", CALLS)
 def test_no_number_keeps_a_call_waiting(name: str, own: Own, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

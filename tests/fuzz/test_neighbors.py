@@ -88,6 +88,7 @@ def distances(bench: Bench, plan: Plan, *neighbors: NeighborPair) -> list[tuple[
     return [*zip(apart, claimed, strict=True), *((n, Fraction(1)) for n in alone), *mass]
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
@@ -100,6 +101,7 @@ def protected_all(bench: Bench, neighbors: Sequence[NeighborPair], max_rows: int
     return bench.protect_all([pair.first.to_arrow() for pair in neighbors], **declared(neighbors[0], max_rows))
 
 
+@pytest.mark.long
 @settings(max_examples=examples(3), suppress_health_check=SLOW)
 @given(neighbors=databases(), data=st.data())
 def test_neighbors_in_all_tables_are_within_the_sensitivity(

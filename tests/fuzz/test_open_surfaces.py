@@ -75,6 +75,7 @@ def surfaces(data: pa.Table, caplog: pytest.LogCaptureFixture, ask: Any = severa
     }
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("ask", [several, lone])
 @pytest.mark.parametrize("other", OTHERS)

@@ -111,6 +111,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Places, P
         world.connection.disconnect()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CALLS)
 def test_the_calls_are_good_without_a_place(name: str, own: Own) -> None:
     """Otherwise a refusal would be of something else."""
@@ -138,6 +139,7 @@ def parameters(name: str, function: Callable[..., Any]) -> Iterator[str]:
             yield parameter
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("name", CALLS)
 def test_what_an_analyst_gives_is_never_opened(name: str, worlds: tuple[Places, Places], own: Own) -> None:

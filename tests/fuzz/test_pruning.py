@@ -199,6 +199,7 @@ TEXTS: dict[str, Ask] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seen", ["a file", "a view of a connection"])
 @pytest.mark.parametrize("ask", TEXTS.values(), ids=TEXTS)
 def test_statistics_of_old_writers_decide_nothing(tmp_path: Path, ask: Ask, seen: str) -> None:

@@ -60,6 +60,7 @@ def test_what_is_searched_has_a_plan(name: str) -> None:
 # -- planted faults -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_noise_too_small_at_one_sensitivity_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps of a lattice are counted with too few bits, which a sensitivity of 1000 alone meets."""
     plain = laplace.noisy

@@ -132,6 +132,7 @@ def write_in_all_forms(answer: Any) -> None:
         assert len(rows) == table.num_rows
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.data())
 def test_no_value_makes_a_step_fail(data: st.DataObject) -> None:

@@ -157,6 +157,7 @@ QUESTIONS: dict[str, Ask] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 def test_no_poisoned_row_is_felt(ask: Ask) -> None:

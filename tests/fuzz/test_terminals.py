@@ -82,6 +82,7 @@ def commands(text: str) -> set[str]:
     return {c for c in text if not c.isprintable()} - {"\n"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SURFACES)
 def test_names_are_escaped_wherever_they_are_shown(name: str) -> None:
     people = table()

@@ -24,6 +24,7 @@ def bench() -> Bench:
     return Bench()
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs().filter(lambda pair: bool(pair.unit)), data=st.data())
 def test_one_unit_moves_each_total_by_its_limit(bench: Bench, pair: Any, data: st.DataObject) -> None:

@@ -134,6 +134,7 @@ def test_intervals_hold_the_truth(name: str, stated: str) -> None:
 GAUSSIAN = [name for name in ASKED if name not in ("count of values", "sum beside a count", "mean of a share")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_intervals_hold_the_truth_with_gaussian_noise(name: str) -> None:
     question = table(**BY_UNIT).group_by("group").agg(**ASKED[name])

@@ -84,6 +84,7 @@ def test_triple_mean_coverage(rows: int, about: float, confidence: float) -> Non
         assert hits(interval, truth) / RUNS <= confidence + 0.03
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("confidence", CONFIDENCES)
 @pytest.mark.parametrize(("rows", "about"), [(5, 0.02), (5, 0.5), (50, 0.5), (50, 0.98), (1000, 0.02), (1000, 0.5)])
@@ -141,6 +142,7 @@ def on_lattice(components: tuple[float, ...], steps: int, scale: float) -> list[
     return [x + (here - there) / steps for x, (here, there) in zip(components, ends, strict=True)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("steps", [1, 3])
 def test_coarse_lattice_is_covered(steps: int) -> None:
     """Components that are multiples of a row, or of a third: `step` keeps the promise; without it, it is broken."""
@@ -167,6 +169,7 @@ def test_mean_interval_is_the_pivot() -> None:
         assert inside[-1] <= high[i] < inside[-1] + 6e-6
 
 
+@pytest.mark.long
 def test_variance_interval_holds_the_region_and_little_more() -> None:
     """Brute force over 200 means x 4,000 variances: the hull of what both pivots admit, and at most 2 % more."""
     triple = (300.0, 350.0, 350.0)

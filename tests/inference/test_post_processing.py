@@ -73,6 +73,7 @@ def test_what_is_known_of_a_rewritten_column(question: Question) -> None:
     assert asked._steps().shape.columns == ("plan", "m", "m_low", "m_high", "n", "k", "k_low", "k_high")
 
 
+@pytest.mark.long
 def test_the_expected_shape_is_that_of_the_answer() -> None:
     """So that what is written for an answer is checked before it is paid for: a date is no number."""
     days = [datetime.date(2020, 1, 1) + datetime.timedelta(i) for i in range(50)]

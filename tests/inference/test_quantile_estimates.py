@@ -56,6 +56,7 @@ GOALS = {1: (400, 1.05), 9: (150, 6.3), 99: (50, 12.0)}
 """For so many quantiles: how many tables, and the mean rank error wanted at 1,000 rows and epsilon 1."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("many", GOALS)
 def test_quantiles_are_as_good_as_promised(many: int) -> None:
     """The mean over all tables and quantiles, give or take four standard errors."""
@@ -214,6 +215,7 @@ BOUNDS: dict[str, tuple[tuple[Any, Any], Any, pa.DataType]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [1, 400])
 @pytest.mark.parametrize("case", BOUNDS)
 def test_the_range_ends_with_the_stated_bounds(case: str, rows: int) -> None:
@@ -244,6 +246,7 @@ def test_an_interval_of_moments_reaches_to_the_end_of_a_second() -> None:
     assert [row[f"{name}_high"] for name in "mnx"] == [short["at"][1]] * 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("low", [2**62, -(2**62), 2**53 + 1, -(2**63)])
 @pytest.mark.parametrize("width", [2**33, 2**40, 2**62])
 def test_ranks_of_large_integers_are_held(low: int, width: int) -> None:

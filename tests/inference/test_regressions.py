@@ -84,6 +84,7 @@ def covers(interval: Interval, truth: float) -> bool:
     return clopper_pearson(hits(interval, truth), interval[0].size, confidence=1 - FALSE_ALARM)[1] >= CONFIDENCE
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("made", MADE)
 @pytest.mark.parametrize("rows", [4, 100, 1000, 100_000])

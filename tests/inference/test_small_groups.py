@@ -178,6 +178,7 @@ def linear(values: NDArray[np.int64]) -> dict[str, Any]:
 CASES = [*((shape, False) for shape in SHAPES), *((shape, True) for shape in ("constant", "skewed"))]
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize(("shape", "weighted"), CASES, ids=[f"{s}{' weighted' if w else ''}" for s, w in CASES])
 @pytest.mark.parametrize("rows", SIZES)

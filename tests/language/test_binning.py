@@ -22,6 +22,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", SHAPES)
 def test_buckets_are_those_of_ibis(hostile: Any, shape: dict[str, Any]) -> None:
     edges = [-1, 0, 2.5, 7]

@@ -237,6 +237,7 @@ def test_the_deepest_runs_even_far_down_the_stack(hostile: Any) -> None:
     below(300)
 
 
+@pytest.mark.long
 def test_large_expressions_are_refused_at_once(hostile: Any, refused: Refused) -> None:
     """Doubled thirty times, an expression is a billion operations long, and so would its name be."""
     large = f"at most {LARGEST_EXPRESSION:,} operations"

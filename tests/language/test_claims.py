@@ -183,6 +183,7 @@ def conditions(depth: int) -> st.SearchStrategy[Any]:
     return leaf | st.builds(lambda f, ab: f(*ab), st.sampled_from(joined), pair)
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(st.lists(st.one_of(numbers(2), numbers(3), conditions(2)), min_size=8, max_size=8))
 def test_random_expressions_keep_their_claims(hostile: Any, written: list[Any]) -> None:

@@ -117,6 +117,7 @@ def rows(people: PrivateTable, written: str) -> list[Any]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "entry", [entry for entry in ENTRIES if entry.null in {"any", "never"}], ids=lambda entry: entry.operation
 )

@@ -99,6 +99,7 @@ DOORS: dict[str, Callable[[PrivateTable], Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("door", DOORS)
 def test_every_door_says_that_it_is_there(door: str) -> None:
     table = protected(table_of("INT[]"))

@@ -165,6 +165,7 @@ def best_of_all_adversaries(allows: Rule, epsilon: Fraction, step: Fraction, del
 CASES = [(ONE, ONE / 10, ONE / 8), (ONE, ONE / 100, ONE / 16), (2 * ONE, ONE / 20, ONE / 4)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "delta", "step"), CASES)
 @pytest.mark.parametrize("own", [None, 0, Fraction(1, 10)])
 def test_no_adversary_gets_more_than_delta(

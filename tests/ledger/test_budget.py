@@ -264,6 +264,7 @@ def balance(budget: Budget) -> list[object]:
     return [str(budget), budget.spent, budget.remaining, budget.allowance, left]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("charges", [MIXED, MANY], ids=["few", "many"])
 @pytest.mark.parametrize(
     "stated",

@@ -286,6 +286,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 def test_processes_killed_at_random_moments(folder: Path, start: Start) -> None:
     """Raises and freezes among the charges; what is left is verified line by line, and its sums at all levels."""

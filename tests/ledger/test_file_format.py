@@ -107,6 +107,7 @@ def test_damage_is_refused(used: Path, damaged: Callable[[bytes], bytes]) -> Non
     assert used.read_bytes() == before
 
 
+@pytest.mark.long
 def test_a_flipped_byte_is_refused_or_means_nothing(used: Path) -> None:
     """Every 127th byte of the file in turn: the ledger is refused, or (in unused space) says what it said before."""
     whole, sound = used.read_bytes(), content(used)

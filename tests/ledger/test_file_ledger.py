@@ -129,6 +129,7 @@ def test_answers_reach_other_processes_byte_for_byte(path: Path, run: Run) -> No
     assert bytes.fromhex(told) == answer
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("repetition", range(3) if hasattr(os, "fork") else ())
 def test_forks_open_the_file_anew(path: Path, run: Run, repetition: int) -> None:
     """Ten children, forked while a thread is spending, open the file anew: no lock is inherited and no charge lost."""

@@ -277,6 +277,7 @@ def fits(total: Guarantee) -> bool:
 amounts = st.fractions(min_value=Fraction(1, 10**9), max_value=2, max_denominator=10**9)
 
 
+@pytest.mark.long
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(amounts, st.sampled_from([Fraction(0), Fraction(1, 300)]), st.booleans()), max_size=12))
 def test_answers_never_pass_the_allowance(

@@ -187,6 +187,7 @@ def signaled(monkeypatch: pytest.MonkeyPatch, place: int) -> Iterator[list[int]]
             signal.signal(signal.SIGUSR1, lambda *_: None)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows sends no signals to threads")
 @pytest.mark.parametrize("what", ["reserve", "commit", "open"])
 def test_a_signal_at_each_line_of_the_work(
@@ -251,6 +252,7 @@ sys.stdin.readline()
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no timers that signal")
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", ["memory", "file"])

@@ -22,6 +22,7 @@ def test_the_rule_of_thumb(epsilon: float) -> None:
         assert (variances["RandomizedResponse"] < variances["UnaryResponse"]) is direct_is_better
 
 
+@pytest.mark.long
 def test_recommendations() -> None:
     assert isinstance(choose_report(epsilon=1, categories=2).oracle, RandomizedResponse)
     assert isinstance(choose_report(epsilon=1, categories=1000).oracle, LocalHashing)

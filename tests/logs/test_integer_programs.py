@@ -35,6 +35,7 @@ def allowed(log: UserItemPairs, most: int) -> list[tuple[int, ...]]:
     return [x for x in every if within(log, np.array(x), epsilon=EPSILON, delta=DELTA).all()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_the_largest_and_the_most_diverse(seed: int) -> None:
     log = made(seed)

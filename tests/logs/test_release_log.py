@@ -168,6 +168,7 @@ def test_items_of_every_kind(items: pa.Array, method: str) -> None:
     assert set(released.to_pyarrow()["page"].to_pylist()) <= set(items.to_pylist())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "table",
     [
@@ -278,6 +279,7 @@ def test_replace_one_costs_more_noise() -> None:
 COLUMNS = (("who", pa.int64()), ("page", pa.string()), ("hits", pa.float64()))
 
 
+@pytest.mark.long
 @settings(max_examples=8)
 @given(rows_of(COLUMNS, most=10))
 def test_nothing_but_noise_tells_hostile_logs_apart(rows: Any) -> None:
@@ -356,6 +358,7 @@ def test_record_and_replay_find_nothing_to_tell_neighbors_by() -> None:
     assert report.ok, str(report)
 
 
+@pytest.mark.long
 def test_record_and_replay_see_through_multinomial_sampling() -> None:
     def released(rows: pa.Table) -> Any:
         return len(dp.sample_own_log(rows, user="who", item="page", epsilon=1, delta=0.5))

@@ -117,6 +117,7 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=10)
 @given(ROWS, st.integers(1, 3), st.integers(1, 4))
 def test_one_user_moves_totals_by_no_more_than_allowed(rows: list[Row], max_items: int, max_count: int) -> None:

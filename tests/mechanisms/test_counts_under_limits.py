@@ -63,6 +63,7 @@ def loss(rule: CountsUnderLimits, choice: PermuteAndFlip, counts: Any, others: A
     return float(np.max(np.log(one) - np.log(other) + noise))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("both_ways", [False, True])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(3)])
 def test_laws_of_neighbors_are_within_the_price(epsilon: Fraction, *, both_ways: bool) -> None:
@@ -113,6 +114,7 @@ def test_margins_are_the_smallest(place: int, confidence: float) -> None:
     assert margin == 0 or law.tail(margin) / 2 > 1 - confidence
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("counts", [(40, 60, 70, 70), (90, 160, 300, 500)], ids=str)
 def test_the_bound_holds_as_often_as_it_says(counts: tuple[int, ...]) -> None:
     """Of 20,000 releases the count less its margin is above the count itself in 5 % at most, whichever limit is chosen.
@@ -139,6 +141,7 @@ WORST: dict[str, tuple[int, tuple[int, ...]]] = {
 """Counts, and a place from which they are the same."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WORST)
 @pytest.mark.parametrize("both_ways", [False, True])
 def test_the_bound_is_near_as_often_as_it_says(name: str, *, both_ways: bool) -> None:

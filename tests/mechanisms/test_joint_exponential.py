@@ -90,6 +90,7 @@ def log_ratios(mechanism: JointExponential, one: NDArray[np.int64], other: NDArr
     return np.asarray(np.log(laws[0]) - np.log(laws[1]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("monotonic", [True, False])
 @pytest.mark.parametrize("order", [True, False])
 @pytest.mark.parametrize("k", [1, 2, 3, 4])

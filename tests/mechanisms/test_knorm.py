@@ -44,6 +44,7 @@ def test_cubes(d: int, variance: float) -> None:
     assert drawn.var(axis=0) == pytest.approx([variance] * d, rel=0.05)
 
 
+@pytest.mark.long
 def test_count_sum_and_sum_of_squares() -> None:
     """y in [0, 1] in hundredths, epsilon 1: total variance 6 for two and about 11.2 for three; three separate answers
     have 54, and joint Laplace noise 54 as well.

@@ -51,6 +51,7 @@ def law(race: RaceToTheTop, exact: list[int], span: int) -> dict[tuple[int, ...]
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limits", [(1,), (1, 2), (1, 4), (1, 2, 4)], ids=str)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3)])
 def test_the_law_of_neighbors_is_within_the_price(limits: tuple[int, ...], epsilon: Fraction) -> None:
@@ -75,6 +76,7 @@ def test_the_law_of_neighbors_is_within_the_price(limits: tuple[int, ...], epsil
     assert len(limits) == 1 or planted > float(epsilon)
 
 
+@pytest.mark.long
 def test_releases_follow_the_law() -> None:
     """Of 8,000 releases, how often each pair of noisy totals comes; a law of half the scale is caught."""
     race, words, trials = RaceToTheTop(limits=[1, 2], epsilon=6), splitmix(5), 8_000

@@ -128,6 +128,7 @@ def test_tallies_add_up() -> None:
     assert response.estimate_tally(tally, people=1000).tolist() == response.estimate(reports).tolist()
 
 
+@pytest.mark.long
 def test_sample_sizes_grow_as_the_theorem_says() -> None:
     def size(**changes: Any) -> int:
         return RandomizedResponse.sample_size(**({"within": 0.01, "epsilon": 0.1} | changes))

@@ -48,6 +48,7 @@ def test_tails_of_many_people(people: int, p: float) -> None:
             assert BinomialSum(people, 0, p, 0.5).tail(count) == pytest.approx(binom.sf(count - 1, people, p), rel=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("within", [0.02, 0.1, 0.3])
 @pytest.mark.parametrize(("p", "q"), CHANNELS)
 @pytest.mark.parametrize("people", [1, 3, 8, 30, 100])

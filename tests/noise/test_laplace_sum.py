@@ -139,6 +139,7 @@ def exceeded(coefficients: list[float], t: float) -> int:
     return int(np.count_nonzero(np.abs(draws @ coefficients) >= t))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("coefficients", [[0.5, 0.5], [0.25, -0.25, 0.25], [1.0, 1.0, 0.2, 0.2]], ids=str)
 def test_draws_agree(coefficients: list[float]) -> None:
     """A million sums exceed each quantile as often as stated; and quantiles that are wrong on purpose not so often."""

@@ -57,6 +57,7 @@ def drawn(scores: Scores, rate: Fraction, noise: ScoreNoise, seed: int) -> np.nd
     return np.bincount([int(winners(scores, rate, words, noise=noise)[0]) for _ in range(RUNS)], minlength=4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", ScoreNoise)
 def test_the_winner_has_the_law(noise: ScoreNoise) -> None:
     """6,000 races against the closed form; against the law at another rate, the same counts must fail."""

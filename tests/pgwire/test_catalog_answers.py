@@ -58,6 +58,7 @@ def test_tools_start(catalog: CatalogAnswers, tool: str, sql: str) -> None:
         assert answered(catalog, sql).columns
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("client", "sql", "values"), DRIVERS)
 def test_drivers_are_answered(catalog: CatalogAnswers, client: str, sql: str, values: list[Any]) -> None:
     """What the clients of tests/far_ends sent, as it was read."""

@@ -64,6 +64,7 @@ def test_messages_come_whole_however_the_stream_is_cut() -> None:
     assert read(STREAM, 1) == read(STREAM, 7) == whole
 
 
+@pytest.mark.long
 def test_only_one_file_knows_what_carries_the_messages() -> None:
     """So that another library can take its place."""
     folder = Path(discreet.pgwire.__file__).parent

@@ -57,6 +57,7 @@ PAID = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("who", ["curator", "analyst", "auditor"])
 @pytest.mark.parametrize("sql", [*FREE, *PRICED, *PAID])
 def test_roles_and_statements(served: Served, who: str, sql: str) -> None:

@@ -77,6 +77,7 @@ def test_no_unit_moves_two_scores_further_apart_than_claimed(unit: str, asked: S
     assert widest > scores.spread / 2 or replaced
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("replaced", [False, True])
 def test_rows_of_a_unit_in_several_tables_are_told_apart(*, replaced: bool) -> None:
     bench = Bench()

@@ -117,6 +117,7 @@ def test_tuples_are_told_apart_as_a_whole(path: Path) -> None:
         read(kinds, written(path, {"a": [1, 1], "b": ["x", "x"]}))
 
 
+@pytest.mark.long
 def test_the_layout_of_the_file_does_not_matter(path: Path) -> None:
     rows = {"k": np.arange(300_000)[::-1]}
     first = read(KINDS, written(path, rows))

@@ -45,6 +45,7 @@ def question(unit: str | None = "person") -> MixedBatchQuestion:
     return found
 
 
+@pytest.mark.long
 @settings(max_examples=examples(), deadline=None)
 @given(
     unit=st.sampled_from(["person", None]),

@@ -70,6 +70,7 @@ def test_shares_add_up_to_epsilon() -> None:
             assert width_of(block.noise) * priced.charge.epsilon * block.share == block.sensitivity
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("limits", [(1, 1), (2, 2)])
 @pytest.mark.parametrize("by", [("plan",), ()])

@@ -113,6 +113,7 @@ def test_a_row_moves_a_block_by_one_at_most() -> None:
             assert np.linalg.norm(own, ord=norm, axis=-1).max() == pytest.approx(1.0)
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("law", [LAPLACE, NORMAL], ids=["Laplace", "normal"])
 @pytest.mark.parametrize("rows", [60, 3000, 200_000])
@@ -224,6 +225,7 @@ def test_the_error_is_foreseen_and_told() -> None:
     assert float(question.explain(epsilon=1, assume={"rows": rows})["columns"][0]["plus_minus"]) > 0
 
 
+@pytest.mark.long
 def test_lines_are_found_within_a_target() -> None:
     """In rounds, up to a cap: the first that is good enough."""
     people = dp.protect(table(20_000), unit=dp.ROW, bounds=BOUNDS, budget=dp.Budget(epsilon=10**6), name="rounds")

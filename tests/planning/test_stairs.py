@@ -221,6 +221,7 @@ def test_nothing_but_noise_tells_neighbors_apart(name: str) -> None:
         assert findings(runs[0], run, ("the warnings",), None, one.words) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [100, 140, 160, 700, 740, 1000, 5000, 10**6])
 def test_no_epsilon_is_too_large(epsilon: int) -> None:
     table = pa.table({"person": [1, 1, 2], "visits": [1, 2, None], "x": [1.0, 2.0, 3.0]})

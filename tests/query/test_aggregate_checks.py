@@ -105,6 +105,7 @@ REFUSED: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", REFUSED)
 def test_refusals(protect_people: Protect, refused: Refused, what: str) -> None:
     for written in REFUSED[what]:

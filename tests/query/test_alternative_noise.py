@@ -55,6 +55,7 @@ def test_sums_apart_have_the_error_that_is_told() -> None:
     assert 0.6 * of_n(found[1]) < off <= 1.02 * of_n(found[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("asked", [_.x.mean(), _.x.var(), _.x.std()])
 @pytest.mark.parametrize("price", [{}, {"delta": 1e-6}])
 def test_the_forms_that_are_taken_are_better(asked: Any, price: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ def test_each_is_there(name: str) -> None:
     assert callable(getattr(PrivateTable, name))
 
 
+@pytest.mark.long
 def test_none_is_loaded_before() -> None:
     program = "import discreet as dp, sys; dp.PrivateTable; print('discreet.clustering.table_kmeans' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -107,6 +107,7 @@ def asked(draw: st.DrawFn, table: PrivateTable) -> dp.Question:
     return found
 
 
+@pytest.mark.long
 @settings(max_examples=examples(4), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_batches_say_what_their_questions_say(data: st.DataObject) -> None:
@@ -239,6 +240,7 @@ def test_nothing_is_spent_on_what_does_not_fit() -> None:
     assert budget.spent.epsilon == 0
 
 
+@pytest.mark.long
 def test_the_picture_has_a_curve_for_each_table(tmp_path: Path) -> None:
     table = protected()
     question = dp.batch(by_plan=table.group_by("plan").agg(n=_.count()), old=table.filter(_.age >= 40).count())

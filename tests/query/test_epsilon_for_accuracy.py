@@ -26,6 +26,7 @@ def widths(question: Question, epsilon: Fraction, confidence: float, weights: An
     return {column.aggregate.name: half_width(plan, column, confidence) for column in plan.columns}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "within",
     [
@@ -71,6 +72,7 @@ def test_a_release_within_an_error_costs_what_it_says(protect_people: Protect) -
     assert answer.to_pyarrow()["count_high"][0].as_py() - answer["count"][0] <= 25
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("stated", "said"),
     [

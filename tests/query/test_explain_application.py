@@ -35,6 +35,7 @@ QUESTIONS: dict[str, Asked] = {
 PRICES: dict[str, dict[str, Any]] = {"epsilon": {"epsilon": 0.5}, "rho": {"rho": 0.25}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("price", PRICES)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_what_is_explained_is_what_is_charged(name: str, price: str) -> None:
@@ -118,6 +119,7 @@ def test_the_steps_of_lloyd_are_those_of_its_receipt() -> None:
     assert found.accuracy["cluster_size"].amount > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("algorithm", ["best", "lloyd"])
 def test_no_clusters_take_more_questions_than_told(algorithm: str) -> None:
     for epsilon in (0.01, 1, 100, 10000):

@@ -38,6 +38,7 @@ def test_the_words_of_a_plan_are_explained() -> None:
         assert uses(word, explained), word
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("word", NOT_USED)
 def test_words_that_are_ruled_out_are_not_used(word: str) -> None:
     where = [

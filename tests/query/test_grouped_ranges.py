@@ -64,6 +64,7 @@ def test_what_is_measured_costs_no_more_than_without_groups() -> None:
     assert "1.00" in each["bound"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stated", [{"epsilon": 1}, {"rho": 0.5}])
 def test_prefixes_have_less_noise_than_from_ranges(stated: dict[str, Any]) -> None:
     """By what is measured for them; and ranges have less by what is measured for ranges."""
@@ -190,6 +191,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_no_group_can_have_is_refused(case: str) -> None:
     ask, said = REFUSED[case]

@@ -201,6 +201,7 @@ def distances(ask: Callable[[PrivateTable, PrivateTable], PrivateTable], seed: i
     return [(distance, int(block.sensitivity)) for distance, block in zip(apart, plans[0].blocks, strict=True)]
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("what", ASKED)
 def test_one_unit_moves_no_more_than_is_claimed(what: str) -> None:

@@ -147,6 +147,7 @@ def test_something_may_have_to_be_found_in_all_of_them() -> None:
     assert question.trade_offs(epsilon=9, delta=1e-6, assume={"rows": 99})["table"].to_pylist() == list(answer)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [[], [("a", 3, 2.0)], [(None, None, None)] * 50 + [("a", 3, float("nan"))] * 300])
 @pytest.mark.parametrize("unit", [dp.ROW, "person"])
 def test_few_rows_or_none_or_no_values_make_no_difference(rows: list[Any], unit: Any) -> None:

@@ -59,6 +59,7 @@ def test_with_a_delta_parts_share_it() -> None:
     assert sum(plan.shares.values()) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", [50, 300])
 def test_gaussian_noise_of_all_parts_has_one_price(target: int) -> None:
     """Which is never more than what parts of epsilon and delta would add up to; and each part is as good as wanted."""

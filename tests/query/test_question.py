@@ -56,6 +56,7 @@ def test_the_same_release_again_is_free(protect_people: Protect) -> None:
     assert table.budget.spent.epsilon == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "stated",
     [

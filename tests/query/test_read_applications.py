@@ -68,6 +68,7 @@ def shown(answer: Any) -> Any:
     return {name: answer[name] for name in answer}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_document_has_the_same_answer(name: str) -> None:
     given = tables()
@@ -135,6 +136,7 @@ CLUSTERS: dict[str, Any] = {**FROM, "columns": ["age"], "n_clusters": 2, "algori
 LEVELS: dict[str, Any] = {**FROM, "levels": ["plan"], "keys": "places", "aggregates": [["n", {"count_star": []}]]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("document", "said"),
     [
@@ -212,6 +214,7 @@ def test_documents_of_strangers_are_refused(document: dict[str, Any], said: str)
     assert given["people"].budget.spent.epsilon == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["top", "choose", "kmeans", "hierarchy"])
 @pytest.mark.parametrize("body", [None, True, 0, "x", [], {}, [[]], {"from": None}, {"from": {"table": "people"}}])
 def test_what_is_no_body_is_refused(kind: str, body: Any) -> None:

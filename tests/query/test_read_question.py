@@ -131,6 +131,7 @@ def test_one_table_of_a_document_is_one_table() -> None:
     assert again.document() == both.document()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("document", "said"),
     [
@@ -201,6 +202,7 @@ def after(calculated: Any) -> dict[str, Any]:
 KEY = {"by": {"column": "n"}, "desc": True, "nulls_first": False}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("stated", "said"),
     [
@@ -327,6 +329,7 @@ LIMITS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", LIMITS)
 def test_documents_have_limits(limit: str) -> None:
     with pytest.raises(InvalidQuery, match=limit):

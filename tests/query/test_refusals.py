@@ -50,6 +50,7 @@ def refused(people: dp.PrivateTable, ask: Callable[[dp.PrivateTable], Any], mess
     assert people.budget.spent.epsilon == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ask", "message"),
     [

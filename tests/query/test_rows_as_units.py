@@ -105,6 +105,7 @@ ASKED: dict[str, tuple[Callable[[PrivateTable], Any], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ASKED)
 def test_what_comes_and_goes_is_asked_for_totals_alone(what: str) -> None:
     ask, said = ASKED[what]

@@ -136,6 +136,7 @@ ODD_NAMES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_names_that_are_ours_or_ibis_own_are_only_names(protect_people: Protect, exact: Exact, name: str) -> None:

@@ -103,6 +103,7 @@ def test_targets_beyond_all_mass_take_one_draw(*, beyond: Fraction, tied: bool) 
         assert (found >= 4 * 10**6).all() if beyond > 0 else (found <= 3).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("window", [0, 3, 80])
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("share", [Fraction(-3, 2), Fraction(5, 2)])
@@ -131,6 +132,7 @@ def fits(found: NDArray[np.int64], expected: NDArray[np.float64]) -> None:
     assert counts[~heavy].sum() <= 10 + 12 * (expected[~heavy].sum() * found.size) ** 0.5 + 40
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("window", [0, 1, 2])
 def test_far_cells_have_their_law(window: int) -> None:
     line = line_of(*[(0, cell, 1 + cell % 3) for cell in range(12)], cells=14, groups=1)

@@ -39,6 +39,7 @@ def rounds(choice: Selector, k: int) -> dict[tuple[int, ...], float]:
     return chances
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("method", "rule"), [("one-shot", Exponential), ("peeling", PermuteAndFlip)])
 def test_several_choices_are_rounds_of_one(method: str, rule: type[Selector]) -> None:
     best, words = TopK(k=2, sensitivity=1, epsilon=2, method=method), splitmix(3)

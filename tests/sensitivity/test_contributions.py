@@ -39,6 +39,7 @@ def units(groups: int, steps: int, most: int) -> list[tuple[Row, ...]]:
     return [found for n in range(most + 1) for found in itertools.combinations_with_replacement(rows, n)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("max_groups", "max_rows"), [(1, 1), (1, 2), (2, 1), (2, 2), (3, 2)])
 @pytest.mark.parametrize("steps", [1, 3])
 def test_sensitivity_counts_every_group(max_groups: int, max_rows: int, steps: int) -> None:
@@ -107,6 +108,7 @@ def lone_sums(held: tuple[tuple[int, ...], ...], limits: Limits) -> tuple[int, .
     return tuple(int(int(sum(values) * share) * few) for values, share in zip(held, shares, strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("low", "high"), [(0, 6), (-6, 0), (-2, 6), (-6, 4), (-6, 6), (2, 6)])
 @pytest.mark.parametrize(("max_groups", "max_rows"), [(1, 1), (1, 2), (2, 1), (3, 1)])
 @pytest.mark.parametrize("totals", [1, 2, 3, 4])

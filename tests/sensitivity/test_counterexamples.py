@@ -40,6 +40,7 @@ def test_a_histogram_under_replace_one() -> None:
     assert not check_sensitivity(histogram, 1.4143, domain=COLORS, neighbors="replace-one", norm=2).broken
 
 
+@pytest.mark.long
 def test_a_mean_whose_count_is_private() -> None:
     """A hundred rows were assumed; a table of two moves a hundred times as far."""
     sizes = (2, 3, 100)

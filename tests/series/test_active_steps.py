@@ -44,6 +44,7 @@ def test_each_step_is_bounded_by_itself() -> None:
     assert of_one([1, 1, 1, 2], ["A"] * 4, 3)[1:3, 0].tolist() == [2, 1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("max_steps", [1, 3, DAYS])
 def test_the_past_never_changes(max_steps: int) -> None:
     """What the first days hold follows from the rows of these days, whatever comes later."""
@@ -68,6 +69,7 @@ def test_the_past_never_changes_where_steps_are_apart(apart: int) -> None:
         assert np.array_equal(counts(until(end), 3, apart=apart)[:end], whole[:end])
 
 
+@pytest.mark.long
 def test_limits_of_steps_that_are_apart() -> None:
     """As many as there can be, where none is stated; no more than one statement can find."""
     assert asked(protected(), max_steps=None, apart=7)._terms.participation == Participation(3, 7)
@@ -101,6 +103,7 @@ people = st.lists(
 )
 
 
+@pytest.mark.long
 @given(people, st.integers(1, 4), st.sampled_from((1, 1, 2, 3)), st.integers(1, 2), st.integers(1, 3))
 @settings(deadline=None, max_examples=12)
 def test_neighbors_over_whole_histories(made: list[Any], max_steps: int, apart: int, groups: int, most: int) -> None:

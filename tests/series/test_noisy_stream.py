@@ -71,6 +71,7 @@ def coverage(width: Callable[[float], float], runs: int = 300) -> dict[object, i
     return {name: int(own.min()) for name, own in held.items()}
 
 
+@pytest.mark.long
 def test_intervals_hold() -> None:
     """300 runs: below 237 of 270 expected by chance in one of a million, at any of 33 sums; shorter ones are caught."""
     assert min(coverage(lambda width: width).values()) >= 237

@@ -148,6 +148,7 @@ def test_an_open_end_is_that_of_the_calendar(kind: Kind, start: object, every: o
     assert all(len(own) == steps for own in calendar.calendar_windows().values())
 
 
+@pytest.mark.long
 def test_a_series_without_an_end(tmp_path: Path) -> None:
     """It is priced for all its steps, goes on in another process, and says how it grows."""
     ledger = tmp_path / "open.db"

@@ -55,6 +55,7 @@ def test_steps_far_apart_do_not_meet() -> None:
     assert Participation(3, 4).squared(band.T @ band) > 15
 
 
+@pytest.mark.long
 def test_products_that_could_wrap_are_refused() -> None:
     """Of 4,096 steps at 2**40 each the sum over all pairs is 0 in 64 bits."""
     every = Participation(steps=4096)

@@ -96,6 +96,7 @@ def by_plan(keys: Any, groups: str = "plan") -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keys", ["unknown", "unknown-by-count", {"plan": "unknown"}, {"plan": "unknown-by-count"}])
 def test_keys_that_a_first_look_finds_are_asked_for_in_sql(tmp_path: Path, clock: Clock, keys: Any) -> None:
     service = without_keys(tmp_path, clock)

@@ -190,6 +190,7 @@ def test_a_client_has_long_lists_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert people.group_by("plan").agg(n=_.count()).release(epsilon=1).to_pyarrow().num_rows == len(wanted.keys["plan"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "changed",
     [

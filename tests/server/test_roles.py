@@ -118,6 +118,7 @@ def test_every_endpoint_is_enumerated(service: Service) -> None:
     assert found == set(ENDPOINTS) | OTHERS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["ada", "cleo", "dora", "olga", "nobody", "eve"])
 def test_each_role_opens_what_the_table_says_and_the_rest_does_not_exist(service: Service, name: str) -> None:
     principal, client = service.members.principal(name), client_of(service, name)

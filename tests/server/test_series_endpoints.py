@@ -110,6 +110,7 @@ def read(form: str, body: bytes) -> list[Any]:
     return list(table.to_pylist())
 
 
+@pytest.mark.long
 def test_neighbors_are_shown_alike(tmp_path: Path, clock: Clock) -> None:
     """All bytes but the noisy numbers, at all moments; one person more, with most of the rows, or one less."""
     one = rows(1)

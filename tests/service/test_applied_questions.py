@@ -91,6 +91,7 @@ def entries(service: Service) -> int:
     return len(service.entries(service.members.principal("dora"), "people", 0, 100))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ASKED)
 def test_it_is_priced_for_nothing_and_charged_once_at_acceptance(
     service: Service, ada: Principal, clock: Clock, name: str
@@ -112,6 +113,7 @@ def test_it_is_priced_for_nothing_and_charged_once_at_acceptance(
     assert entries(service) == 1
 
 
+@pytest.mark.long
 def test_the_first_moment_follows_from_rounds_and_cells(service: Service, ada: Principal) -> None:
     def seconds(question: Any) -> float:
         found: float = service.explain(ada, ask(of(question)))["seconds"]
@@ -209,6 +211,7 @@ HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_documents_are_refused_before_a_charge(service: Service, ada: Principal, name: str) -> None:
     asked, match = HOSTILE[name]
@@ -219,6 +222,7 @@ def test_hostile_documents_are_refused_before_a_charge(service: Service, ada: Pr
     assert entries(service) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ASKED)
 def test_prices_that_it_does_not_take_are_refused(service: Service, ada: Principal, name: str) -> None:
     for more, match in (
@@ -242,6 +246,7 @@ def test_keys_of_documents_are_no_tables_of_statements(service: Service, ada: Pr
         service.explain(ada, {"question": {"sql": "SELECT COUNT(*) AS n FROM places"}, "price": {"epsilon": "1"}})
 
 
+@pytest.mark.long
 @settings(max_examples=examples(1))
 @given(seed=st.integers(0, 2**63))
 def test_documents_with_faults_are_explained_or_refused(attacked: Service, seed: int) -> None:

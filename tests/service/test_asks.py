@@ -113,6 +113,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(JSON)
 def test_whatever_is_sent_is_an_ask_or_one_clean_refusal(asked: Any) -> None:
     try:
@@ -198,6 +199,7 @@ def test_no_code_of_an_analyst_is_run(tmp_path: Path, monkeypatch: pytest.Monkey
     service.close()
 
 
+@pytest.mark.long
 def test_asks_of_very_many_columns_are_refused_before_they_are_priced(tmp_path: Path) -> None:
     service = service_in(tmp_path, Clock())
     ada = service.members.principal("ada")

@@ -79,6 +79,7 @@ STEPS = [f"{when} {step}" for step in ("decide", "raise_by", "raised") for when 
 """When a process is killed within an approval."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", STEPS)
 def test_an_approval_that_is_killed_is_finished_once(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, moment: str

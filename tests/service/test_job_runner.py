@@ -128,6 +128,7 @@ OTHERWISE: tuple[dict[str, Any], ...] = (
 GROUPED = "SELECT plan, SUM(visits) AS v FROM people GROUP BY plan"
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::discreet.errors.SourceWarning")
 @pytest.mark.parametrize(
     ("declared", "price"),

@@ -143,6 +143,7 @@ def events(asks: list[Asked]) -> Iterator[tuple[float, Asked | None]]:
     yield from sorted([*looks, *((one.moment, one) for one in asks)], key=lambda event: event[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cache", [Seen.ALL, Seen.OWN])
 def test_what_is_shown_follows_from_the_steps_of_looks(
     tmp_path: Path, cache: Seen, monkeypatch: pytest.MonkeyPatch

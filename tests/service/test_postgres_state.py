@@ -76,6 +76,7 @@ def killed_and_started(server: KillableServer) -> None:
     server.start()
 
 
+@pytest.mark.long
 def test_a_server_that_was_killed_has_what_was_written(mortal: KillableServer) -> None:
     store = state_at(mortal.url("state"))
     members = Members(store)

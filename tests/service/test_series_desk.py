@@ -75,6 +75,7 @@ def test_a_step_is_drawn_when_it_is_over_and_shown_at_its_moment(service: Servic
     json.dumps(after)
 
 
+@pytest.mark.long
 def test_the_whole_series_is_one_charge_of_its_own_name(service: Service, clock: Clock) -> None:
     shown: list[Any] = []
     for day in range(2, 22):

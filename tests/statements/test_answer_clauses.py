@@ -81,6 +81,7 @@ def test_answers_without_noise(protect: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert list(ratio) == ["each", "v"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "written",
     [

@@ -102,6 +102,7 @@ def by_days() -> dp.PrivateTable:
     return dp.protect(data, unit=dp.ROW, keys=keys, budget=dp.Budget(epsilon=10**6), name="t")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("key", "dialect"), [("day", "duckdb"), ("seen", "postgres"), ("day", "spark")])
 def test_frames_by_intervals_are_those_of_duckdb(key: str, dialect: str) -> None:
     more = [] if key == "day" else ["SUM({n}) OVER (ORDER BY {key} RANGE INTERVAL '71' HOUR PRECEDING)"]
@@ -212,6 +213,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8
 SHOWN = [one for one in re.findall(r"`([^`]+)`", PAGE.split("| windows over groups |")[1]) if " OVER (" in one]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("window", [one for one in SHOWN if not one.startswith("SELECT")])
 def test_the_page_shows_what_is_taken(window: str, people: dp.PrivateTable) -> None:
     statement = f"SELECT plan, COUNT(*) AS n, {window} AS w FROM people GROUP BY plan"  # noqa: S608 (of the page)
@@ -273,6 +275,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statement", REFUSED)
 def test_what_is_refused_has_a_cure(statement: str) -> None:
     data = pa.table({"g": ["a"], "x": [1]})

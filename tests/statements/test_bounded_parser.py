@@ -35,6 +35,7 @@ SECONDS = 60.0
 """Twofold with each of sixty brackets would be longer than anybody waits, and what is bounded takes half a second."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", DEEP)
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("number", [40, 60])

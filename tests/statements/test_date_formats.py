@@ -57,6 +57,7 @@ PLAIN = {
 SAME = ["%Y-%m", "%Y%m%d", "%B %-d, at %H:%M:%S", "%I %p", "%a %j"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", ["postgres", "spark"])
 def test_formats_of_other_dialects(dialect: str) -> None:
     """tests/engines/conformance asks the engines themselves about each part."""

@@ -51,6 +51,7 @@ def moments(many: int) -> list[datetime.datetime | None]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize(
     "written",

@@ -54,6 +54,7 @@ def test_names_and_texts(rows: dp.PrivateTable, exact: Exact) -> None:
             dp.sql(f"SELECT SUM(CAST({refused} AS INT)) FROM people", people=rows, dialect=dialect)  # noqa: S608 (ours)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("condition", "dialect", "what"),
     [

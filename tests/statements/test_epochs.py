@@ -69,6 +69,7 @@ def test_seconds_are_those_of_duckdb(written: str) -> None:
 SPANNED = (("d", "DATE_TRUNC('second', t)"), ("DATE_TRUNC('hour', u)", "d"), ("DATE '2020-01-31'", "CAST(u AS DATE)"))
 
 
+@pytest.mark.long
 def test_time_that_is_over_is_that_of_duckdb() -> None:
     """Toward zero, from the first to the last; and so in Spark, by another name."""
     written = [f"DATE_SUB('{unit}', {first}, {last})" for unit in SPANS for first, last in SPANNED]

@@ -75,11 +75,13 @@ def test_the_page_shows_every_rule_and_no_other() -> None:
     assert shown == {*RULES, *AGGREGATES} - OF_SPARK - {exp.Window}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("example", [example for example in EXAMPLES if example not in ROW_WISE])
 def test_aggregates_are_accepted(example: str, people: dp.PrivateTable) -> None:
     assert dp.sql(select(f"{example} AS x"), people=people)._query.aggregates
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("example", ROW_WISE)
 def test_examples_mean_what_duckdb_means(example: str, rows: dp.PrivateTable, exact: Any, data: pa.Table) -> None:
@@ -101,6 +103,7 @@ OF_EACH_TYPE = ("age", "spending", "plan", "joined", "seen", "smokes")
 WORD = re.compile(rf"\b({'|'.join(OF_EACH_TYPE)}|visits|zip)\b")
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize(("example", "dialect"), list(zip(ROW_WISE, cycle(DIALECTS), strict=False)))
 def test_columns_of_other_types_are_taken_or_refused(example: str, dialect: str, rows: dp.PrivateTable) -> None:

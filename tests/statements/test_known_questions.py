@@ -247,6 +247,7 @@ CONCERTS = pa.table(
 HALLS = pa.table({"hall": ["h1", "h2"], "seats": [9000, 400]})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("statement", "what"), SPIDER)
 def test_everyday_questions(statement: str, what: str) -> None:
     budget = dp.Budget(epsilon=10**9)

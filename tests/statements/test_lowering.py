@@ -167,6 +167,7 @@ def test_only_protected_tables_and_texts_are_taken(rows: dp.PrivateTable, data: 
             dp.sql(text, people=rows)  # type: ignore[arg-type]  # the refusal is the test
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statement", REFUSED)
 def test_what_the_page_refuses_is_refused_with_a_place(statement: str, people: dp.PrivateTable) -> None:
     with pytest.raises(dp.InvalidQuery, match=r"(?s)at line 1, column \d+.*Hint|Hint.*at line 1, column \d+"):

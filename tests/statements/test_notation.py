@@ -127,6 +127,7 @@ def test_what_is_read_in_part_or_otherwise_is_refused(written: str, rows: dp.Pri
             dp.sql(f"SELECT COUNT(*) AS n FROM people WHERE {written}", people=rows, dialect=dialect)  # noqa: S608 (ours)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("written", "dialects", "counted"),
     [

@@ -55,6 +55,7 @@ def itself(engine: Any, expression: str) -> list[Any] | None:
     return [plain(value) for (value,) in found]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["operators", "patterns"])
 def test_random_expressions_mean_what_duckdb_means(what: str, bench: Bench, engine: Any) -> None:
     table, end, tried = protected(bench), time.monotonic() + SECONDS, []
@@ -86,6 +87,7 @@ def typed(name: str, value: float) -> str:
     return f"CAST({value!r} AS {'BIGINT' if name in 'nm' else 'DOUBLE'})"
 
 
+@pytest.mark.long
 def test_random_calculations_after_the_noise_mean_what_duckdb_means(bench: Bench, engine: Any) -> None:
     """The same words over the very numbers that were released."""
     people = dp.protect(ROWS, unit=dp.ROW, bounds={"i": (-9, 9), "x": (-9, 9)}, budget=dp.Budget(epsilon=10**6))

@@ -45,6 +45,7 @@ def of_duckdb(expression: str, values: list[Any], kind: pa.DataType | None = Non
         return [value for (value,) in connection.execute(f"SELECT {expression} FROM rows ORDER BY place").fetchall()]  # noqa: S608 (ours)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("beside", [0.5, 1.5, 2.5, 4503599627370497.0, 2.0**51 + 0.5, 2.0**52 - 0.5])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_halves_and_their_neighbors_are_rounded_as_duckdb_does(beside: float, sign: int) -> None:
@@ -68,6 +69,7 @@ def test_other_dialects_round_the_decimal_that_is_written(dialect: str, places: 
     assert of_duckdb("ROUND(x, 2)", [1.005]) == [1.0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", ["duckdb", "spark", "postgres"])
 def test_whole_numbers_are_rounded_to_tens(dialect: str) -> None:
     values = [0, 4, 5, -5, 14, 15, -15, 25, 49, 50, -149, 150, None]
@@ -109,6 +111,7 @@ def test_doubles_are_rounded(written: str, rows: dp.PrivateTable, exact: Callabl
     assert exact(question)[0]["s"] == pytest.approx(wanted, abs=1e-6)
 
 
+@pytest.mark.long
 def test_answers_are_rounded_with_their_intervals(protect: Callable[..., Any]) -> None:
     """With an epsilon that leaves no noise; the ends are rounded too, so that they still hold the answer."""
     people = protect(budget=dp.Budget(epsilon=10**8))

@@ -149,6 +149,7 @@ def test_other_dialects_fill_with_spaces(dialect: str, texts: dp.PrivateTable, e
     assert exact(dp.sql(statement, texts=texts, dialect=dialect)) == [{"n": 1}]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("written", "what"),
     [

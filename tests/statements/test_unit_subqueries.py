@@ -28,6 +28,7 @@ STATEMENTS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_features_mean_what_duckdb_means(
     statement: str, protect: Callable[..., dp.PrivateTable], data: pa.Table, exact: Exact

@@ -71,6 +71,7 @@ def test_reals_have_what_breaks_things(kind: pa.DataType) -> None:
     assert 0 < min(abs(value) for value in values if value and math.isfinite(value)) < 1e-6
 
 
+@pytest.mark.long
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(pair=pairs())
 def test_a_pair_differs_by_one_unit(pair: NeighborPair) -> None:
@@ -90,6 +91,7 @@ def test_a_pair_differs_by_one_unit(pair: NeighborPair) -> None:
         assert len(owners) <= 1
 
 
+@pytest.mark.long
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(pair=pairs())
 def test_tables_of_a_pair_have_one_schema(pair: NeighborPair) -> None:

@@ -240,6 +240,7 @@ def test_errors_are_those_of_the_answer() -> None:
     assert race["rounding"] == "each row down by less than 4e-12, and each total down to 1/1,024"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", ["auto", "race", 4])
 @pytest.mark.parametrize(("amount", "high"), [(0.0075, 1e9), (0.5, 1e12), (2.9, 1e15), (1 / 3, 1)])
 def test_a_generous_bound_of_amounts_changes_nothing(amount: float, high: float, limit: Any) -> None:
@@ -251,6 +252,7 @@ def test_a_generous_bound_of_amounts_changes_nothing(amount: float, high: float,
     assert found.at_least(1 - 1e-9) <= truth <= found.at_least(1 - 1e-9) + found.short(3, 1 - 1e-9) + 4000 * 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [1, 3, 2**10, 10**9, 2**39])
 @pytest.mark.parametrize("high", [0.3, 1, 100, 2**20, 2**40, 1e30])
 def test_no_real_amount_rounds_up(high: float, limit: int) -> None:

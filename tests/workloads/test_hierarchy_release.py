@@ -51,6 +51,7 @@ def test_the_shares_of_the_census_are_a_choice() -> None:
     assert state.rho == pytest.approx(2.556 * 1440 / 4099)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("integers", [False, True])
 @pytest.mark.parametrize("price", [{"epsilon": Fraction(3, 2)}, {"rho": Fraction(1, 4)}, {"epsilon": 12}])
 def test_errors_are_those_that_were_stated(price: dict[str, Any], *, integers: bool) -> None:

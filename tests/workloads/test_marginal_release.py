@@ -117,6 +117,7 @@ def errors(made: Callable[[int], NoisyMarginals], times: int) -> dict[tuple[str,
     return {one: np.array(rows) for one, rows in found.items()}
 
 
+@pytest.mark.long
 def test_errors_are_those_that_were_stated() -> None:
     """Means, variances and coverage over 800 releases; a table that is twice as far off is caught."""
     made = [release(RECORDS, BEST, rho=0.5, words=splitmix(seed)) for seed in range(800)]

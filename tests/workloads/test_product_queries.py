@@ -48,6 +48,7 @@ def test_mixtures_are_below_the_published_errors(name: str, ways: int, published
     assert mixture(name, ways).strategy().rmse(rho=0.5) < published + 5e-4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SPECTRAL)
 def test_one_way_mixtures_are_within_two_hundredths_of_the_bound(name: str) -> None:
     best = mixture(name, 1).strategy()

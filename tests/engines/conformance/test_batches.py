@@ -50,6 +50,7 @@ def grouped_ranges(t: PrivateTable) -> BatchQuestion:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("beside", [True, False])
 def test_keys_are_found_beside_a_batch(backend_of: Callable[[str], Any], other: str, *, beside: bool) -> None:
     """At an epsilon that hides nothing, each engine finds the same keys, and counts under them."""

@@ -39,6 +39,7 @@ def counts(table: PrivateTable, column: str) -> list[int]:
     return assigned(found[UNIT].to_numpy(), found[VALUE].to_numpy(), LIMITS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", [["person"], ["name"], ["name", "person"], ROW], ids=str)
 def test_values_are_assigned_as_on_duckdb(backend_of: Backends, other: str, unit: Any) -> None:
     found = []

@@ -33,6 +33,7 @@ def opened(table: Any, ledger: Path) -> Any:
     )
 
 
+@pytest.mark.long
 def test_a_warehouse_is_asked_twice(engine: str, backend_of: Callable[[str], Any], tmp_path: Path) -> None:
     rows = pq.read_table(str(files("discreet.data") / "rand_hie.parquet")).select(["person", "plan", "age", "visits"])
     stored = Bench(backend_of(engine)).put(rows.slice(0, 3000))

@@ -42,6 +42,7 @@ def asked(bench: Bench, data: pa.Table) -> Any:
     return grouped.agg(s=lambda t: t.v.sum(), m=lambda t: (t.i / 3).mean(where=t.b))
 
 
+@pytest.mark.long
 def test_engines_find_the_same(bench: Bench) -> None:
     rng, size = np.random.default_rng(3), 2000
     data = pa.table(

@@ -16,6 +16,7 @@ from discreet.testing.neighbor_bench import Bench
 from hierarchy_fixtures import KEYS, PATH, ROWS, STATED, STATES
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("price", [(1, 0, None), (None, 0, 1)], ids=["epsilon", "rho"])
 @pytest.mark.parametrize(("unit", "limits"), [(dp.ROW, {}), ("person", {"max_groups": 3, "max_rows": 2})])
 def test_levels_are_those_of_duckdb(

@@ -135,6 +135,7 @@ def on_both(
     return found
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("limits", [None, *LIMITS])
 @pytest.mark.parametrize("groups", ["groups", "all"])

@@ -53,6 +53,7 @@ def stored(backend: Any, other: str, data: pa.Table, folder: Path) -> Any:
     return table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TABLES)
 def test_statistics_and_constants_decide_nothing(
     backend_of: Callable[[str], Any], other: str, name: str, tmp_path: Path

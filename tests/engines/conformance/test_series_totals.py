@@ -21,6 +21,7 @@ def _stored(backend_of: Callable[[str], Any], other: str) -> Callable[[str, pa.T
     return lambda name, rows: STORES[backend.name](backend, name, rows) if backend.name in STORES else rows
 
 
+@pytest.mark.long
 def test_every_step_has_the_same_totals(stored: Callable[[str, pa.Table], Any], other: str) -> None:
     """First steps of units, limits in each, late rows, months and weeks."""
     there = protected(stored("steps", ROWS), name=f"steps on {other}")

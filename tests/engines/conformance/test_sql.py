@@ -271,6 +271,7 @@ FRAMES = (
 )
 
 
+@pytest.mark.long
 def test_windows_by_intervals_mean_what_the_engine_means(backend_of: Backends, other: str) -> None:
     """Over the numbers that were released, stored as a table of the engine's own."""
     backend, dialect = backend_of(other), DIALECTS[other]
@@ -289,6 +290,7 @@ def test_windows_by_intervals_mean_what_the_engine_means(backend_of: Backends, o
     assert list(found) == [tuple(None if one is None else float(one) for one in row) for row in wanted]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["operators", "constants", "patterns"])
 def test_random_expressions_mean_what_the_engine_means(what: str, backend_of: Backends, other: str) -> None:
     """Our values are computed on DuckDB: what an expression means to us is the same on every engine."""

@@ -44,6 +44,7 @@ def totals(table: PrivateTable, what: str, **stated: Any) -> list[int]:
     return reading.steps_of(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", [["person"], ["name", "person"]], ids=str)
 def test_totals_are_those_of_duckdb(backend_of: Backends, other: str, unit: Any) -> None:
     found = []
@@ -55,6 +56,7 @@ def test_totals_are_those_of_duckdb(backend_of: Backends, other: str, unit: Any)
     assert found[0]["huge"][0][-1] > 2**20
 
 
+@pytest.mark.long
 def test_one_unit_less(backend_of: Backends, engine: str) -> None:
     """Of every person, on every engine."""
     bench = Bench(backend_of(engine))

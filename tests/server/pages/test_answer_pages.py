@@ -101,6 +101,7 @@ APPLIED: dict[str, tuple[dict[str, Any], int, int]] = {
 """Documents of each kind; how many rows their answers have, and how many pictures."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", APPLIED)
 def test_answers_of_other_kinds_are_tables_with_a_receipt(tmp_path: Path, kind: str) -> None:
     body, rows, pictures = APPLIED[kind]

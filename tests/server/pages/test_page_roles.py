@@ -103,6 +103,7 @@ def plain(text: str, place: str) -> str:
     return re.sub(r'value="[0-9a-f]{64}"', "token", text.replace(place, "here"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ROLES)
 def test_each_role_opens_what_the_table_says_and_the_rest_is_not_there(
     hospital: tuple[Service, dict[str, Browser], str], name: str
