@@ -216,8 +216,11 @@ SHOWN = [one for one in re.findall(r"`([^`]+)`", PAGE.split("| windows over grou
 @pytest.mark.long
 @pytest.mark.parametrize("window", [one for one in SHOWN if not one.startswith("SELECT")])
 def test_the_page_shows_what_is_taken(window: str, people: dp.PrivateTable) -> None:
-    statement = f"SELECT plan, COUNT(*) AS n, {window} AS w FROM people GROUP BY plan"  # noqa: S608 (of the page)
-    assert "w" in dp.sql(statement, people=people).release(epsilon=1).to_pyarrow().column_names
+    key = "joined" if "joined" in window else "plan"
+    statement = f"SELECT {key}, COUNT(*) AS n, {window} AS w FROM people GROUP BY {key}"  # noqa: S608 (of the page)
+    days = {"joined": [datetime.date(2024, 1, 1), datetime.date(2024, 2, 1)]}
+    asked = dp.sql(statement, people=people, keys=days if key == "joined" else None)
+    assert "w" in asked.release(epsilon=1).to_pyarrow().column_names
 
 
 def test_the_page_shows_every_function() -> None:

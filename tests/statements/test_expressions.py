@@ -45,8 +45,8 @@ INSIDE = {exp.Select, exp.From, exp.Table, exp.Identifier, exp.DataType, exp.Var
 INSIDE |= {exp.Order, exp.Ordered, exp.Interval}
 """Nodes that are parts of others, without a rule of their own."""
 OF_SPARK = {exp.TryCast, exp.TsOrDsToDate, exp.TsOrDsAdd, exp.AddMonths, exp.Nvl2}
-OF_SPARK |= {exp.UnixSeconds, exp.StrToUnix, exp.UnixDate}
-"""What only statements in Spark's words are read as: its CAST is one."""
+OF_SPARK |= {exp.UnixSeconds, exp.StrToUnix, exp.UnixDate, exp.TimestampAdd, exp.TimestampDiff, exp.DateSub}
+"""What only statements in Spark's words are read as: its CAST is one. DATE_SUB of DuckDB is a name to sqlglot."""
 
 
 def plain(value: object) -> str:
