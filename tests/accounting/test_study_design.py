@@ -16,6 +16,7 @@ TABLE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", TABLE)
 def test_table_is_the_reference(k: int) -> None:
     (row,) = study_design.composition_table((k,), epsilon=1, delta=1e-6)

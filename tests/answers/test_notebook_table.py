@@ -85,6 +85,7 @@ def test_text_is_text(cells: dict[str, list[Any]]) -> None:
     assert "95% intervals" in only(cells["print(answer)"]).text
 
 
+@pytest.mark.long
 def test_answers_are_tables(cells: dict[str, list[Any]]) -> None:
     for source in ("answer", "answer.receipt", CODE[7]):
         shown = only(cells[source])

@@ -172,6 +172,7 @@ def sensitivity_of_rows(rows: pd.DataFrame) -> Any:
     return mechanism.release(total)  # SEEN
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("job", [bounds_of_rows, sensitivity_of_rows], ids=lambda job: job.__name__)
 def test_where_a_parameter_comes_from_is_named(job: Job) -> None:

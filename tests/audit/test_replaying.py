@@ -92,6 +92,7 @@ SOUND = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("job", SOUND, ids=lambda job: job.__name__)
 def test_a_sound_pipeline_passes(job: Job) -> None:

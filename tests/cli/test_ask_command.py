@@ -30,6 +30,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
         yield found.url, str(file)
 
 
+@pytest.mark.long
 def test_a_service_is_asked(run: Run, served: tuple[str, str]) -> None:
     url, token = served
     done = run("ask", url, BY_PLAN, "--epsilon", "0.01", "--token-file", token, "--format", "json")
@@ -68,6 +69,7 @@ def test_what_cannot_be_sent_is_refused(run: Run, served: tuple[str, str], tmp_p
         assert said in done.stderr
 
 
+@pytest.mark.long
 def test_the_charge_and_what_is_left_are_told(run: Run, served: tuple[str, str]) -> None:
     url, token = served
     asked = ("ask", url, "SELECT COUNT(*) AS n FROM people", "--within", "n=400", "--token-file", token)
@@ -80,6 +82,7 @@ def test_the_charge_and_what_is_left_are_told(run: Run, served: tuple[str, str])
     assert again.stdout == first.stdout
 
 
+@pytest.mark.long
 def test_keys_are_listed_or_found(run: Run, served: tuple[str, str]) -> None:
     url, token = served
     text = "SELECT site, COUNT(*) AS n FROM people GROUP BY site"
@@ -102,6 +105,7 @@ def test_keys_are_listed_or_found(run: Run, served: tuple[str, str]) -> None:
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", [".parquet", ".arrow", ".csv", ".json"])
 def test_an_answer_is_written(run: Run, served: tuple[str, str], tmp_path: Path, ending: str) -> None:
     url, token = served
@@ -140,6 +144,7 @@ DOCUMENTS: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", DOCUMENTS)
 def test_documents_of_all_kinds_are_asked(run: Run, served: tuple[str, str], tmp_path: Path, kind: str) -> None:
     url, token = served

@@ -19,6 +19,7 @@ def shown(console: Console) -> str:
     return text
 
 
+@pytest.mark.long
 def test_the_log_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs_study, "USERS", 3000)
     monkeypatch.setattr(integer_programs, "SECONDS", 0.3)

@@ -72,6 +72,7 @@ def test_files_read_back(ask: Run, end: str) -> None:
     assert "<svg" in Path("picture.svg").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "magic"), [("p.png", b"\x89PNG"), ("p.pdf", b"%PDF")])
 def test_pictures_have_the_format_of_their_name(ask: Run, name: str, magic: bytes) -> None:
     assert ask("--plot", name).exit_code == 0
@@ -217,6 +218,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", REFUSED)
 def test_refusals_have_a_frame_a_cure_and_no_charge(ask: Run, run: Run, file: Path, ledger: Path, case: str) -> None:
     words, message = REFUSED[case]

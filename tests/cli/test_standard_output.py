@@ -77,6 +77,7 @@ def test_nothing_else_ends_in_a_traceback_either(command: str, file: Path, ledge
     assert done.stderr == "Standard output could not be written: it is closed.\n"
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize(("form", "encoding"), [("table", "ascii"), ("csv", "latin-1"), ("json", "ascii")])
 def test_every_encoding_takes_every_answer(form: str, encoding: str, file: Path) -> None:

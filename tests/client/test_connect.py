@@ -36,6 +36,7 @@ def service(served: tuple[str, dict[str, str]]) -> Iterator[RemoteService]:
         yield connected
 
 
+@pytest.mark.long
 def test_a_data_set_has_the_verbs_and_gives_the_same_release(service: RemoteService) -> None:
     assert service.datasets() == ["people"]
     people = service["people"]
@@ -56,6 +57,7 @@ def test_a_data_set_has_the_verbs_and_gives_the_same_release(service: RemoteServ
     assert len(ordered) == 1
 
 
+@pytest.mark.long
 def test_sql_is_the_same_question(service: RemoteService) -> None:
     text = "SELECT plan, COUNT(*) AS n FROM people WHERE age >= 30 GROUP BY plan"
     asked = service.sql(text)

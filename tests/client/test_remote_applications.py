@@ -88,6 +88,7 @@ def test_it_is_one_document_one_charge_and_the_same_answer(served: Served, name:
     assert type(other) is type(answer)
 
 
+@pytest.mark.long
 def test_a_verb_with_its_price_asks_as_well(served: Served) -> None:
     people = served.client["people"]
     assert len(people.top("plan", k=2, epsilon=1, delta=1e-6).values) == 2
@@ -106,6 +107,7 @@ def test_a_verb_with_its_price_asks_as_well(served: Served) -> None:
     assert weighted["plan"].num_rows == len(PLANS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["top", "count_distinct", "truncated_total", "kmeans", "hierarchy"])
 def test_all_formats_and_pages_have_it_as_a_table(served: Served, name: str) -> None:
     answer = asked(served, name).release(epsilon=2)
@@ -132,6 +134,7 @@ def test_all_formats_and_pages_have_it_as_a_table(served: Served, name: str) -> 
         assert view.rows[0].cells[0].interval.endswith("to no limit")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["top", "choose", "count_distinct", "truncated_total", "kmeans", "hierarchy"])
 def test_an_answer_to_another_plan_is_not_read(served: Served, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     question = asked(served, name)

@@ -38,6 +38,7 @@ def with_ranges(people: PrivateTable, bins: int = 5) -> Any:
 WANTED: dict[str, Any] = {"within": {"by_age": 90, "old": 50, "in_plans": 90}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stated", [{"epsilon": 2}, WANTED])
 def test_ranges_stand_beside_tables(served: Served, stated: dict[str, Any]) -> None:
     """What is shown here is charged there, and answered as in one process."""
@@ -56,6 +57,7 @@ def test_ranges_stand_beside_tables(served: Served, stated: dict[str, Any]) -> N
     assert served.spent == pytest.approx(float(shown["charge"]["epsilon"]))
 
 
+@pytest.mark.long
 def test_one_price_of_gaussian_noise_is_planned_alike(served: Served) -> None:
     people = served.client["people"]
     ages = {f"in_{bins}": people.histogram("age", bins=bins, ranges=True) for bins in (40, 50, 60)}
@@ -86,6 +88,7 @@ def test_ranges_alone_are_a_batch(served: Served) -> None:
     assert answer.to_pyarrow().equals(served.stored().to_pyarrow())
 
 
+@pytest.mark.long
 def test_what_takes_long_or_has_no_error_is_refused_before_a_charge(served: Served) -> None:
     people = served.client["people"]
     with pytest.raises(DiscreetError, match="at most 400 bins from a service"):

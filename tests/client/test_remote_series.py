@@ -49,6 +49,7 @@ def published(service: Service, clock: Clock, *days: int, series: str = "daily")
     clock.now = seconds(days[-1], 5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["daily", "long"])
 def test_the_answer_is_that_of_the_service(service: Service, clock: Clock, remote: RemoteService, name: str) -> None:
     one = remote.series("people")[name]
@@ -90,6 +91,7 @@ def test_what_was_fetched_is_not_fetched_again(
     assert second.to_pyarrow().slice(0, len(first)).equals(first.to_pyarrow())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
@@ -134,6 +136,7 @@ print(len(one.release()), len(one.latest), one.release().plot("n") is not None, 
 """
 
 
+@pytest.mark.long
 def test_no_duckdb_is_needed(
     service: Service, clock: Clock, remote: RemoteService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

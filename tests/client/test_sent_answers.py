@@ -103,6 +103,7 @@ def test_bytes_that_are_no_answer_are_refused(served: Served, monkeypatch: pytes
             question.release(epsilon=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "changed",
     [{"centers": []}, {"sizes": [1]}, {"sizes": "x"}, {"account": {}}],

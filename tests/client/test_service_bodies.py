@@ -164,6 +164,7 @@ def changed(draw: random.Random, body: Any, depth: int = 0) -> Any:
     return found
 
 
+@pytest.mark.long
 def test_what_was_sent_is_read(flows: list[tuple[Flow, Sent, RemoteService]]) -> None:
     for flow, sent, service in flows:
         assert outcome(flow, sent, service, -1, b"") is None
@@ -182,6 +183,7 @@ def test_no_body_is_more_than_a_refusal(flows: list[tuple[Flow, Sent, RemoteServ
         assert refusal is None or "\nHint: " in str(refusal), (sent[place][0], body[:300])
 
 
+@pytest.mark.long
 def test_what_is_no_json_is_a_refusal(flows: list[tuple[Flow, Sent, RemoteService]]) -> None:
     for flow, sent, service in flows:
         seen = {path: place for place, (path, _body) in enumerate(sent)}

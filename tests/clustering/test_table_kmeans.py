@@ -67,6 +67,7 @@ def test_steps_before_it_count() -> None:
     np.testing.assert_allclose(found.centers[:, 0], 4.5, atol=0.5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("columns", "changed", "why"),
     [

@@ -211,6 +211,7 @@ def test_the_most_common_value_is_chosen_by_scores_that_move_so_far(way: str, *,
     assert replaced or all((far <= 0).all() for far in apart)
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_unit_is_in_as_many_parts_as_it_has_rows(*, replaced: bool) -> None:

@@ -104,6 +104,7 @@ def slow(monkeypatch: pytest.MonkeyPatch, problem: BaseException | None, askers:
     monkeypatch.setattr(DuckDB, "_run_plan", looking)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("problem", [RuntimeError("person 7"), KeyboardInterrupt()], ids=repr)
 def test_who_waited_for_a_failure_is_told_and_pays_nothing(
     problem: BaseException, hidden: Hidden, monkeypatch: pytest.MonkeyPatch

@@ -209,6 +209,7 @@ TELLING: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", TELLING)
 def test_a_path_is_told(kind: str) -> None:
     """It says who is protected, and nothing of the rows: the curator stated it."""

@@ -80,6 +80,7 @@ def test_numbers_without_a_sign_are_counted_within_stated_bounds() -> None:
     assert counts(protected(LARGE).mutate(s=_.u.clip(0, 2**63 - 1)), "s", 9) == [1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("column", "number"), [("code", 4), ("n", 3), ("sick", 2), ("day", 4), ("at", 2)], ids=str)
 def test_values_are_counted_once(column: str, number: int) -> None:
     """Whoever has them, in any kind of column; neither NULL nor those of rows without a unit."""

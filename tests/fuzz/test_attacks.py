@@ -126,6 +126,7 @@ EVERY: Ask = lambda t: t.agg(  # noqa: E731 - one question for many tests
 )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strange", STRANGE, ids=str)
 def test_one_strange_value_poisons_nothing(strange: float | None) -> None:
     data = pa.table({"v": pa.array([1.0] * 99 + [strange])})

@@ -41,6 +41,7 @@ def test_one_unit_moves_no_two_scores_further_apart(bench: Bench, pair: Neighbor
     check_choice(protected(bench, pair, data), data, lambda: bench.put(pair.second.to_arrow()))
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_one_unit_moves_each_number_of_units_by_one(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:

@@ -73,6 +73,7 @@ def said(ask: Callable[[], object], *, some: str = "some") -> str:
     return {True: "true", False: "no"}[found] if isinstance(found, bool) else some
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("name", DECISIONS)
 def test_every_object_says_what_was_decided(

@@ -81,6 +81,7 @@ def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: NeighborPair, 
         assert sum(apart) <= survey.noise.sensitivity == 1 + pair.replaced
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_one_unit_moves_few_key_totals_by_its_weight(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
@@ -94,6 +95,7 @@ def test_one_unit_moves_few_key_totals_by_its_weight(bench: Bench, pair: Neighbo
     assert pair.replaced or all(move <= rule.weight(len(apart)) for move in apart)
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_one_unit_moves_one_count_by_one(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:

@@ -59,6 +59,7 @@ def numbered(rows: Rows) -> pa.Table:
     return rows.to_arrow().append_column("i_place", pa.array(range(len(rows.rows)), pa.int64()))
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(rows=schemas().flatmap(lambda columns: rows_of(columns, least=6, most=20)), data=st.data())
 def test_expressions_are_total_bounded_and_row_by_row(bench: Bench, rows: Rows, data: st.DataObject) -> None:

@@ -50,6 +50,7 @@ def test_no_number_keeps_a_call_waiting(name: str, own: Own, tmp_path: Path, mon
             assert time.process_time() - began < LONGEST, label
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parameter", ["epsilon", "delta", "rho", "within", "confidence", "sensitivity"])
 def test_amounts_are_refused_in_words(parameter: str, own: Own) -> None:
     for name in CALLS:

@@ -113,6 +113,7 @@ def test_neighbors_in_all_tables_are_within_the_sensitivity(
     assert all(distance <= claimed for distance, claimed in distances(bench, plan, *neighbors))
 
 
+@pytest.mark.long
 @settings(max_examples=examples(10), suppress_health_check=SLOW)
 @given(pair=pairs().filter(lambda pair: pair.unit != ()), data=st.data())
 def test_rows_without_a_unit_move_nothing(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:

@@ -102,6 +102,7 @@ def test_names_are_escaped_wherever_they_are_shown(name: str) -> None:
         assert "\nSpent" not in text
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.text())
 def test_what_is_printable_stays_and_nothing_else_is_left(text: str) -> None:

@@ -110,6 +110,7 @@ def test_a_sample_of_few_rows_is_told_from_a_population(rows: int) -> None:
     assert not covers(interval, truth_of(values, sample=False))
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("made", MADE)
 @pytest.mark.parametrize("rows", [3, 300, 3000])

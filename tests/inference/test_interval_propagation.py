@@ -98,6 +98,7 @@ def plan_and_totals(people: PrivateTable) -> tuple[Any, list[Any], list[Any]]:
     return plan, exact, with_noise(plan, many, words)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", [op.__name__ for op in ENDS])
 def test_a_constant_is_as_good_as_a_column(what: str, protect_people: Callable[..., PrivateTable]) -> None:
     """In each place of every operation, over one cell and over several: it has no length, and once raised after the

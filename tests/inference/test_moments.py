@@ -97,6 +97,7 @@ def test_variance_coverage(rows: int, about: float, confidence: float) -> None:
         assert hits(interval, float(u.var())) / RUNS <= confidence + 0.1 * (1 - confidence) + 0.03
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize(("rows", "scale"), [(2, 0.02), (5, 0.02), (5, SCALE), (50, SCALE)])
 def test_sample_variance_coverage(rows: int, scale: float) -> None:

@@ -97,6 +97,7 @@ def test_intervals_cover(name: str) -> None:
         )
 
 
+@pytest.mark.long
 def test_an_interval_says_something() -> None:
     """With 20,000 rows the median is known to a few percent of rank."""
     asked = released(incomes(20, 20_000), 10**6, m=lambda t: t.x.median())

@@ -61,6 +61,7 @@ ALLOWED: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ALLOWED)
 def test_allowed(hostile: Any, name: str) -> None:
     hostile.assert_kept(*ALLOWED[name])

@@ -106,6 +106,7 @@ deltas = st.sampled_from([Fraction(0), TINY / 7, TINY])
 charges = st.builds(Spending, amounts, deltas, amounts, deltas)
 
 
+@pytest.mark.long
 @given(st.lists(charges, max_size=4), charges, st.sampled_from([None, 0, TINY]))
 def test_more_counts_what_is_let_in(before: list[Spending], cost: Spending, own: Fraction | None) -> None:
     allowance, total = Allowance.union(2, 1e-6, own), NOTHING

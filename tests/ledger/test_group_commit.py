@@ -180,6 +180,7 @@ def test_threads_are_written_together(path: Path, charge: MakeCharge, at_once: A
     assert verify(path).number == 20
 
 
+@pytest.mark.long
 def test_what_fills_the_disk_does_not_keep_others_out(
     open_budget: OpenBudget, charge: MakeCharge, at_once: AtOnce
 ) -> None:

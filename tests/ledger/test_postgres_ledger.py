@@ -104,6 +104,7 @@ def test_a_long_ledger_opens_from_its_end(url: str, charge: MakeCharge, monkeypa
         assert found.balances() == budget._ledger.balances()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "why"),
     [

@@ -95,6 +95,7 @@ def test_the_session_is_set(store: PostgresStore) -> None:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{"fsync": "off"}] if PRESENT else [])
 def test_a_server_that_does_not_sync_is_refused(settings: dict[str, str]) -> None:
     with killable_postgresql() as made:

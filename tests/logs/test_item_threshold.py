@@ -78,6 +78,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("noise", "max_items", "max_count", "epsilon", "delta"), CASES)
 def test_delta_is_that_of_enumeration(noise: str, max_items: int, max_count: int, epsilon: float, delta: float) -> None:
     """All logs of at most one other user over two items (one, where there are counts), and one user more or less."""

@@ -16,6 +16,7 @@ AMOUNTS = st.fractions(min_value=Fraction(1, 1000), max_value=1000)
 LISTS = st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=1, max_size=6)
 
 
+@pytest.mark.long
 @given(LISTS, st.sampled_from(["variance", "deviation", "nothing"]), AMOUNTS)
 def test_shares_add_up(pairs: list[tuple[Fraction, Fraction]], minimize: str, epsilon: Fraction) -> None:
     parts = shares(epsilon, [p[0] for p in pairs], [p[1] for p in pairs], minimize)

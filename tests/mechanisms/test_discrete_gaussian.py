@@ -62,6 +62,7 @@ def test_calibration_is_on_the_private_side(epsilon: float, delta: float, shift:
     assert d.scale <= float(Gaussian(sensitivity=shift, epsilon=epsilon, delta=delta).scale) * 1.3
 
 
+@pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("shift", [1, 1000])
 @pytest.mark.parametrize(

@@ -180,6 +180,7 @@ def test_bodies_that_cannot_be_are_refused(stated: dict[str, Any]) -> None:
         KNorm(**stated)
 
 
+@pytest.mark.long
 def test_calls_that_cannot_be_are_refused() -> None:
     m = KNorm.of_contributions([(1, 2)], epsilon=1)
     many = np.vstack([np.eye(70, dtype=int), np.ones((1, 70), dtype=int)])

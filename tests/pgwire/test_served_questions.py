@@ -94,6 +94,7 @@ def test_an_answer_leaves_at_its_public_moment_and_again_at_once(served: Served)
     assert fields(again[0][1])["M"].startswith("discreet: a stored answer, nothing was charged")
 
 
+@pytest.mark.long
 def test_another_session_is_answered_for_nothing(served: Served) -> None:
     for _ in range(2):
         with connected(served, "analyst") as client:
@@ -137,6 +138,7 @@ def test_a_token_that_ends_while_an_answer_is_awaited_gets_none(
         assert state(client.ask(query("SELECT COUNT(*) FROM people WHERE admissions > 3"))) == "28P01"
 
 
+@pytest.mark.long
 def test_another_price_is_another_answer(served: Served) -> None:
     sql = query("SELECT AVG(admissions) FROM people")
     with connected(served, "analyst") as client:

@@ -176,6 +176,7 @@ def test_who_connects_takes_a_place_of_the_address_that_has_most(service: StubSe
     assert ended == ["a"]
 
 
+@pytest.mark.long
 def test_who_says_nothing_is_sent_away(service: StubService) -> None:
     limits = SessionLimits(sign_in_seconds=0.3, idle_seconds=0.3, message_seconds=0.3)
     with running(service, limits=limits) as port:

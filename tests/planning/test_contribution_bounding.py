@@ -39,6 +39,7 @@ def test_each_row_has_what_is_known_of_its_unit() -> None:
     assert sorted(tuple(row.values()) for row in found(with_counts)) == [(1, "a", 2), (1, "b", 2), (2, "a", 1)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [1, 2, 5, 9])
 def test_a_unit_keeps_its_first_rows_whoever_else_is_there(limit: int) -> None:
     own = [(unit, key) for unit in range(20) for key in [*"abcd", None]]

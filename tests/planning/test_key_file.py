@@ -161,6 +161,7 @@ print(keys.to_arrow()["k"].to_pylist())
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_a_fork_that_ends_leaves_the_keys(path: Path) -> None:
     command = [sys.executable, "-c", FORKED, str(written(path, {"k": [1, 2]}))]

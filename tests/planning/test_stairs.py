@@ -205,6 +205,7 @@ CHOSEN = ("most rows", "x is NaN", "of 200 rows", "in every g")
 WORST = [one for one in neighbors(PEOPLE, ["who"]) if one.words.endswith(CHOSEN)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ASKED)
 def test_nothing_but_noise_tells_neighbors_apart(name: str) -> None:
     """Replayed at epsilon = 16: no total with staircase noise is moved by more than one sensitivity, in one entry."""

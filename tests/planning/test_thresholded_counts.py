@@ -100,6 +100,7 @@ def test_reports_and_stated_errors_take_two_looks() -> None:
     assert [look["epsilon"] for look in looks] == ["0.05", "0.475"]
 
 
+@pytest.mark.long
 def test_one_look_is_no_worse_in_either_way() -> None:
     """No more units for an even chance, and no larger error; where delta is large, two looks may need fewer units."""
     for epsilon in (0.1, 1, 8, 100):

@@ -71,6 +71,7 @@ OPEN: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", OPEN)
 @pytest.mark.parametrize("report", [(), ("clipped",), ("clipped", "weighted")])
 def test_parts_of_rho_add_up_to_it(name: str, report: tuple[str, ...]) -> None:

@@ -115,6 +115,7 @@ def asked(bench: Bench, most: int) -> Any:
     return plan_of(table._limited("plan", KEYS, most).group_by("plan").agg(n=_.count()), epsilon=1)
 
 
+@pytest.mark.long
 def test_a_unit_moves_no_more_parts_than_it_may() -> None:
     bench, found = Bench(), Counter[int]()
     plan = asked(bench, 2)

@@ -223,6 +223,7 @@ REFUSED: dict[str, tuple[Expand, type[Exception], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", REFUSED)
 def test_refusals(what: str) -> None:
     ask, kind, said = REFUSED[what]
@@ -241,6 +242,7 @@ def test_refusals_where_rows_are_units() -> None:
         many.unnest(w=_.t.split(","), max_items=1000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", ["union", "intersect", "difference"])
 @pytest.mark.parametrize("before", ["union", "intersect", "difference"])
 def test_between_two_set_operations(before: str, after: str) -> None:

@@ -181,6 +181,7 @@ def test_levels_halve_what_is_left() -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_miss_beyond_the_bound_is_rare() -> None:
     """Rows spread evenly: 2,000 medians, of which a hundredth may miss by more than the bound for a hundredth."""
     cuts = QuantileCuts(stages=stages([HALF], Fraction(1)), cells=1000, mass=1)

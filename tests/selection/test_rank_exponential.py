@@ -141,6 +141,7 @@ def test_far_cells_have_their_law(window: int) -> None:
     fits(found, law(line, low, high, share, rate))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("window", [0, 1, 80])
 def test_tied_cells_have_their_law(window: int) -> None:
     line = line_of(*[(0, cell, 1 + cell % 3) for cell in (0, 1, 3, 4, 5, 8, 9)], cells=11, groups=1)

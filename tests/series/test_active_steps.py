@@ -62,6 +62,7 @@ def test_steps_of_a_unit_are_apart() -> None:
     assert np.flatnonzero(of_one([3], ["A"], 9, apart=5)[:, 0]).tolist() == [3]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("apart", [2, 7])
 def test_the_past_never_changes_where_steps_are_apart(apart: int) -> None:
     whole = counts(ROWS, 3, apart=apart)

@@ -121,6 +121,7 @@ def test_noise_is_fresh_for_each_step() -> None:
     assert len(set(point.noisy[0].reshape(-1).tolist())) == point.noisy[0].size
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "told"),
     [

@@ -86,6 +86,7 @@ STATED: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.long
 def test_each_way_to_state_a_series_has_its_document() -> None:
     digests = set()
     for stated in STATED.values():

@@ -43,6 +43,7 @@ def held(runs: int, shrink: float = 1.0, **price: Any) -> tuple[int, int]:
     return int(alone.min()), together
 
 
+@pytest.mark.long
 def test_intervals_hold() -> None:
     """Of 40 runs with 36 expected: 25 or fewer by chance in less than one of a million, at one number; shorter ones are
     caught.

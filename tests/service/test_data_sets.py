@@ -115,6 +115,7 @@ def test_a_cache_tells_of_others_only_where_the_policy_says_so(tmp_path: Path, s
 TWO_KEYS = "SELECT plan, age, COUNT(*) AS n FROM people GROUP BY plan, age"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("plans", "ages"), [(3_000, 3_000), (10_000, 10_000), (41, 5), (5, 41)])
 def test_answers_of_many_cells_are_refused_before_their_keys_are_written_out(
     tmp_path: Path, plans: int, ages: int

@@ -152,6 +152,7 @@ def test_a_table_that_is_declared_anew_draws_nothing_for_an_older_charge(
     service.close()
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::discreet.errors.SourceWarning")
 def test_an_answer_of_another_declaration_is_not_shown(tmp_path: Path) -> None:
     clock = Clock()

@@ -208,6 +208,7 @@ def test_a_repeat_of_what_is_shown_waits_for_no_look(tmp_path: Path, monkeypatch
     service.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cache", [Seen.ALL, Seen.OWN])
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_which_answer_a_repeat_gives_does_not_tell_which_look_ended_first(

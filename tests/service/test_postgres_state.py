@@ -93,6 +93,7 @@ def test_a_server_that_was_killed_has_what_was_written(mortal: KillableServer) -
     store.close()
 
 
+@pytest.mark.long
 def test_all_connections_that_were_lost_are_replaced(mortal: KillableServer) -> None:
     store = state_at(mortal.url("state"))
     going = threading.Barrier(6)
@@ -112,6 +113,7 @@ def test_all_connections_that_were_lost_are_replaced(mortal: KillableServer) -> 
     store.close()
 
 
+@pytest.mark.long
 def test_the_runner_outlives_the_server(mortal: KillableServer, tmp_path: Path) -> None:
     store: StateStore = state_at(mortal.url("state"))
     service: Service = service_on(store, Clock(), data_set("people", tmp_path))

@@ -317,6 +317,7 @@ def test_numbers_come_in_pages_of_whole_steps(service: Service, clock: Clock, mo
     assert numbers(service, after=4096) == []
 
 
+@pytest.mark.long
 def test_the_threads_publish_by_themselves(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     service = service_in(tmp_path, clock, with_series("people", tmp_path))

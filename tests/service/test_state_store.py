@@ -36,6 +36,7 @@ def names(store: StateStore) -> list[str]:
     return [name for (name,) in store.read("SELECT name FROM principal ORDER BY name")]
 
 
+@pytest.mark.long
 def test_what_was_written_is_there_for_all(opened: Callable[[], StateStore]) -> None:
     one, other = opened(), opened()
     one.write(add("ada"))
@@ -264,6 +265,7 @@ def test_of_requests_that_are_approved_at_once_none_is_lost(two: tuple[Service, 
     assert other.budget(ada, "people")[-1]["allowance"]["epsilon"] == "0.22"
 
 
+@pytest.mark.long
 def test_what_a_dead_process_left_goes_on_elsewhere(two: tuple[Service, Service, Clock]) -> None:
     one, other, clock = two
     ada = one.members.principal("ada")
@@ -298,6 +300,7 @@ def lost_once(store: StateStore, when: str, monkeypatch: pytest.MonkeyPatch) -> 
     return told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("statement", "state"),
     [("INSERT INTO job", State.FAILED), ("SET stage = 'queued'", State.READY), ("SET stage = 'running'", State.FAILED)],

@@ -162,6 +162,7 @@ def test_dates_are_written_in_quotes(rows: dp.PrivateTable, exact: Any) -> None:
     assert exact(dp.sql("SELECT COUNT(*) FROM people WHERE joined > '2020-06-01'", people=rows)) == [{"count": 1}]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("written", "sum_of"),
     [

@@ -99,6 +99,7 @@ def test_groups_by_name_number_and_all(statement: str, people: dp.PrivateTable) 
     assert question._query.keys.rows == (("free",), ("25%",))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by", ["decade", "1", "age // 10", "(age // 10)", "Decade", "ALL"])
 def test_computed_groups_take_their_keys_by_alias(by: str, rows: dp.PrivateTable, exact: Exact) -> None:
     statement = f"SELECT age // 10 AS decade, COUNT(*) AS n FROM people GROUP BY {by}"  # noqa: S608 - our own text
@@ -255,6 +256,7 @@ def test_cures_are_said_in_sql(people: dp.PrivateTable) -> None:
     dp.sql(text.replace("AVG(total)", "AVG(LEAST(GREATEST(total, 0), 50))"), people=people)
 
 
+@pytest.mark.long
 def test_depth_is_refused_not_a_crash(rows: dp.PrivateTable) -> None:
     for inner in ("(" * 2000 + "age" + ")" * 2000, " + ".join(["age"] * 3000)):
         with pytest.raises(dp.InvalidQuery, match="Hint: "):

@@ -215,6 +215,7 @@ def test_letters_that_are_no_ascii_have_the_case_that_they_are_in(protect: Calla
             dp.sql(f"SELECT COUNT(*) AS n FROM t WHERE {name} = 1", t=protect(rows, bounds={}))  # noqa: S608 (ours)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
 @pytest.mark.parametrize("limit", ["LIMIT 1, 5", "LIMIT (1), 5", "limit 1,5"])
 def test_the_offset_of_mysql_is_refused_with_what_to_write(

@@ -117,6 +117,7 @@ def test_random_calculations_after_the_noise_mean_what_duckdb_means(bench: Bench
     assert tried
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "condition",
     [

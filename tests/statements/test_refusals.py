@@ -57,6 +57,7 @@ def refusal(statement: str, people: dp.PrivateTable) -> str:
     return str(refused.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", NODES)
 def test_nodes(kind: type[exp.Expression], people: dp.PrivateTable) -> None:
     what, cure = NODES[kind]

@@ -326,6 +326,7 @@ def test_bounds_hold_and_are_near_as_often_as_they_say(limit: str) -> None:
     assert np.median(bounds) > (0.6 if limit == "auto" else 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", ["auto", "race"])
 def test_each_bound_is_below_the_total(limit: str) -> None:
     """4,000 draws from totals that are all the same: missed in 5 % at most; with half of the margin far more often."""

@@ -176,7 +176,8 @@ class OpenIdSignIn:
         """Begins a session for whom the provider names; whatever is wrong, the answer is one."""
         kept, given = self._kept(request).split("."), request.query_params.get("state", "")
         if len(kept) != 3 or not hmac.compare_digest(given.encode(), kept[0].encode()):
-            return refusal(not_signed_in())  # that of the cookie, begun in another tab, may go on
+            # The sign-in of the cookie, begun in another tab, may go on.
+            return await run_in_threadpool(self._refused, request)
         response: Response
         try:
             session = await self._session(request, nonce=kept[1], verifier=kept[2])

@@ -26,6 +26,7 @@ COUNTS = [2, 9, 2, 5, 0, 1, 3]
 _numbers = itertools.count(1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("items", ITEMS)
 @pytest.mark.parametrize("users", USERS)
 def test_totals_are_the_same_on_every_engine(

@@ -177,6 +177,7 @@ GROUPS: dict[str, tuple[Any, dict[str, list[Any]]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GROUPS)
 def test_groups_are_told_apart_alike(backend_of: Backends, engine: str, name: str) -> None:
     """Text byte by byte, NULL where it is listed, and every key once, whatever rows there are."""

@@ -73,6 +73,7 @@ def bench(backend_of: Backends, engine: str) -> Bench:
     return _benches.setdefault(engine, Bench(backend_of(engine)))
 
 
+@pytest.mark.long
 @settings(max_examples=examples(10), suppress_health_check=list(HealthCheck))
 @given(pair=owned_pairs(), data=st.data())
 def test_neighbors_in_all_tables_are_within_the_sensitivity(bench: Bench, pair: OwnedPair, data: st.DataObject) -> None:

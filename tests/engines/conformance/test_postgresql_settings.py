@@ -153,6 +153,7 @@ def test_settings_of_roles_and_sessions_move_nothing(postgresql: Any) -> None:
     assert tried > len(SETTINGS)
 
 
+@pytest.mark.long
 def test_a_statement_takes_as_long_as_it_takes(postgresql: Any) -> None:
     """However many rows one person makes it read."""
     with opened(postgresql, statement_timeout="500ms") as backend:

@@ -230,6 +230,7 @@ def test_the_name_of_a_domain_is_not_believed(backend_of: Backends, other: str) 
     assert table.agg(x=table.x.sum()).release(epsilon=10**5)["x"].tolist() == [2]
 
 
+@pytest.mark.long
 def test_types_are_found_as_keys_as_on_duckdb(backend_of: Backends, other: str) -> None:
     """Keys of every type that nobody listed, found by name; and the bins of numbers whose bounds nobody stated."""
     found = []

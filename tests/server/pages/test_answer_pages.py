@@ -30,6 +30,7 @@ def place(every_browser: dict[str, Browser]) -> str:
     return answered(every_browser["analyst"], SQL, "0.3")
 
 
+@pytest.mark.long
 def test_the_table_has_what_the_picture_draws(analyst: Browser, place: str) -> None:
     text = analyst.get(place).text
     cells = re.findall(r'data-column="(\d)" data-value="([^"]+)" data-low="([^"]+)" data-high="([^"]+)"', text)

@@ -122,6 +122,7 @@ def test_each_role_opens_what_the_table_says_and_the_rest_is_not_there(
                 assert found == absent, (method, path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [one for one in ROLES if one != "ada"])
 def test_answers_of_others_are_not_there(hospital: tuple[Service, dict[str, Browser], str], name: str) -> None:
     _, browsers, job = hospital

@@ -51,6 +51,7 @@ def test_every_page_is_listed_here() -> None:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("role", ROLES)
 def test_what_is_not_theirs_looks_like_what_is_not_there(every_browser: dict[str, Browser], role: str) -> None:
     browser = every_browser[role]
