@@ -3,7 +3,7 @@
 `FUZZ` is the number of examples of the widest random tests (neighbors); the others take a part of it. `FUZZ_SECONDS`
 bounds each random test in time, so that a slow or busy machine tries fewer examples and never fails for it. Of tests
 with the mark `cases`, which try one claim on many inputs, a run takes FUZZ percent, and of those with the mark `long`,
-whose cases take a second or more of a processor together, LONG percent, a fifth. Each run at a desk takes others; in
+whose cases take a second or more of a processor together, LONG percent. Each run at a desk takes others; in
 CI, each `TURN` does, which is the commit: whoever looks into a failure meets it again. A run ends by saying what it
 tried and what it left out (tests/conftest.py).
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 FUZZ = int(os.environ.get("FUZZ", "15"))
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "4"))
-LONG = int(os.environ.get("LONG", "20"))
+LONG = int(os.environ.get("LONG", "12"))
 TURN = os.environ.get("TURN", "")
 """Runs with the same one try the same."""
 SHARES = {"cases": FUZZ, "long": LONG}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,13 +16,6 @@ from discreet.query.table import PrivateTable
 from discreet.server.answer_formats import WRITERS
 from discreet.server.pages.answer_view import AnswerView
 from discreet.testing.example_tables import PLANS
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    made = Served(tmp_path)
-    yield made
-    made.service.close()
 
 
 def with_ranges(people: PrivateTable, bins: int = 5) -> Any:

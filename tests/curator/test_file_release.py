@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Generator
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -15,37 +14,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from numpy.typing import NDArray
 
 import discreet as dp
 from discreet.audit import neighbors
 from discreet.audit.compare_runs import Claim, findings
 from discreet.audit.pipelines import Function, Run
 from discreet.curator import file_release, transaction
-from discreet.curator.protected_table import Protected
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import AddNoise
-from discreet.mechanisms.distributed_noise import RUN
 from discreet.mechanisms.laplace import Laplace
 from discreet.planning import batches, key_file
-from discreet.planning.plan import Plan
-from discreet.query.question import Question
-from discreet.query.table import PrivateTable
 from discreet.testing.statistics import joint_p, laplace_survival
+from watched_file_release import GROUPS, KEYS, ROWS, SMALL, asked, watched
 
 FALSE_ALARM = 1e-9
-GROUPS = 3 * RUN - 5
-SMALL = 2 * RUN
-"""Rows of a batch here: two batches, of which the last is not whole."""
-RANDOM = np.random.default_rng(5)
-ROWS = pa.table(
-    {
-        "person": RANDOM.integers(0, 2000, 9000),
-        "block": pa.array([int(k) if k % 50 else None for k in RANDOM.integers(0, GROUPS + 900, 9000)], pa.int64()),
-        "x": RANDOM.normal(3, 4, 9000),
-    }
-)  # fmt: skip
-KEYS = pa.table({"block": pa.array([*range(GROUPS - 2, -1, -1), None], pa.int64())})
 
 
 @pytest.fixture(autouse=True)
@@ -70,44 +50,10 @@ def to(tmp_path: Path) -> Path:
     return folder / "answer.parquet"
 
 
-class Watched(DuckDB):
-    """An engine that notes what was spent when it was asked, and may fail after some batches."""
-
-    def __init__(self, budget: dp.Budget, rows: pa.Table, whole: int | None, failure: BaseException) -> None:
-        super().__init__(rows, None)
-        self.budget, self.whole, self.failure = budget, whole, failure
-        self.spent: list[Fraction] = []
-
-    def streamed(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[list[NDArray[Any]]]:
-        self.spent.append(self.budget.spent.epsilon)
-        for number, part in enumerate(super().streamed(plan, statement, add_noise)):
-            if number == self.whole:
-                raise self.failure
-            yield part
-
-
-def watched(
-    rows: pa.Table = ROWS, *, whole: int | None = None, failure: BaseException | None = None, **facts: Any
-) -> tuple[PrivateTable, Watched]:
-    """A protected table with an engine that is watched."""
-    stated = {"unit": "person", "bounds": {"x": (0, 10)}, "max_groups": 3, "max_rows": 2, "name": "w", **facts}
-    plain = dp.protect(rows, **{"budget": dp.Budget(epsilon=100), **stated})
-    source: Any = plain._source
-    engine = Watched(plain.budget, rows, whole, failure or RuntimeError("no"))
-    return PrivateTable.of(Protected(engine, source.declaration, plain.budget)), engine
-
-
-def asked(table: PrivateTable, keys: Any) -> Question:
-    marked = dp.public_keys(keys) if isinstance(keys, str | pa.Table) else keys
-    return table.group_by("block", keys=marked).agg(
-        n=lambda t: t.count(), u=lambda t: t.person.nunique(), s=lambda t: t.x.sum(), m=lambda t: t.x.mean(),
-        v=lambda t: t.x.std(),
-    )  # fmt: skip
-
-
 # -- what is in the file --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_file_is_the_usual_answer(keys: str, to: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without noise: every column, to the bit, batch by batch as at once, from a file of keys or a list of them."""
     monkeypatch.setattr(Laplace, "add_noise", lambda _, totals, __: totals)
@@ -148,6 +94,7 @@ def test_the_noise_has_the_price_of_the_plan(to: Path, law: str) -> None:
     assert len(np.unique(drawn)) > 100
 
 
+@pytest.mark.long
 def test_batches_share_no_noise(to: Path) -> None:
     """200,000 places of a count: pairs of the same place in neighboring batches are independent."""
     keys = {"block": list(range(24 * SMALL))}
@@ -159,6 +106,7 @@ def test_batches_share_no_noise(to: Path) -> None:
     assert joint_p(pairs[:, 0].ravel(), pairs[:, 0].ravel(), law) < FALSE_ALARM  # shared noise would be seen
 
 
+@pytest.mark.long
 def test_the_layout_is_public(keys: str, to: Path) -> None:
     """Rows, order, types and row groups, whatever the rows are."""
     layouts = []
@@ -173,6 +121,7 @@ def test_the_layout_is_public(keys: str, to: Path) -> None:
     assert layouts[0][2]["block"] == KEYS["block"].to_pylist()
 
 
+@pytest.mark.long
 def test_neighbors_have_the_same_file(keys: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replayed: totals within the sensitivity; given the same noisy totals, the same bytes, receipt and all."""
 
@@ -305,6 +254,7 @@ def test_a_repeat_is_the_same_file_for_nothing(keys: str, to: Path) -> None:
     assert len(engine.spent) == 1
 
 
+@pytest.mark.long
 def test_fresh_noise_is_paid_for_and_goes_to_a_file_of_its_own(keys: str, to: Path) -> None:
     table, engine = watched()
     asked(table, keys).release(epsilon=1, to=to)
@@ -317,6 +267,7 @@ def test_fresh_noise_is_paid_for_and_goes_to_a_file_of_its_own(keys: str, to: Pa
     assert np.mean(first == second) < 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["changed", "gone"])
 def test_a_file_that_was_changed_is_not_given(keys: str, to: Path, how: str) -> None:
     table, engine = watched()
@@ -338,6 +289,7 @@ def test_ends_at_another_confidence_are_not_made_up(keys: str, to: Path) -> None
     assert table.budget.spent.epsilon == 1
 
 
+@pytest.mark.long
 def test_an_answer_in_memory_goes_to_a_file_for_nothing_and_not_the_other_way(keys: str, to: Path) -> None:
     table, engine = watched()
     usual = asked(table, keys).release(epsilon=1)
