@@ -47,9 +47,8 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.weighted_sums import LAPLACE, within
 from discreet.privacy.definitions import Neighbors
-from discreet.privacy.events import Event
 from discreet.sensitivity.workloads import neighbors_of
-from discreet.workloads.ordered import BITS, OrderedQueries, checked_counts, checked_part
+from discreet.workloads.ordered import BITS, NoisyCells, OrderedQueries, checked_counts
 
 Reals = NDArray[np.float64]
 
@@ -212,21 +211,10 @@ class LaplaceStrategy:
         return LaplaceCells(self._inverse @ noisy, self._inverse, float(noise.scale), noise.event)
 
 
-@dataclass(frozen=True, eq=False)
-class LaplaceCells:
-    """Unbiased noisy cells whose errors belong together: sums of them are better than their parts."""
-
-    values: Reals
-    _inverse: Reals
-    _scale: float
-    event: Event
-
-    def between(self, low: int, high: int) -> float:
-        """The sum of the cells from `low` to below `high`."""
-        return float(self.values[checked_part(low, high, len(self.values))].sum())
+class LaplaceCells(NoisyCells):
+    """The same with Laplace noise."""
 
     def half_width(self, low: int, high: int, *, confidence: object = 0.95) -> float:
         """What that sum is off by at most, with this confidence: the quantile of its noise."""
         level = float(confidence_level(confidence))
-        form = self._inverse[checked_part(low, high, len(self.values))].sum(axis=0)
-        return within(LAPLACE, tuple((form * self._scale).tolist()), level, 1 / self._scale)
+        return within(LAPLACE, tuple((self._form(low, high) * self._scale).tolist()), level, 1 / self._scale)

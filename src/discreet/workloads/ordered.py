@@ -231,9 +231,14 @@ class NoisyCells:
     def half_width(self, low: int, high: int, *, confidence: object = 0.95) -> float:
         """What that sum is off by at most, with this confidence."""
         level = float(confidence_level(confidence))
-        form = self._inverse[checked_part(low, high, len(self.values))].sum(axis=0)
+        form = self._form(low, high)
         deviation = max(self._scale * math.sqrt(float(form @ form)), 1e-300)
         return NormalDist(0.0, deviation).inv_cdf((1 + level) / 2) + float(np.abs(form).sum()) / 2
+
+    def _form(self, low: int, high: int) -> Reals:
+        """The weights of the measurements in that sum."""
+        form: Reals = self._inverse[checked_part(low, high, len(self.values))].sum(axis=0)
+        return form
 
 
 def checked_counts(counts: ArrayLike, cells: int) -> NDArray[Any]:
