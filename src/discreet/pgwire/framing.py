@@ -149,11 +149,6 @@ class Framing:
             raise BadStream("Expected a message that has its place here, got another one.") from problem
 
     @property
-    def in_use(self) -> bool:
-        """Whether the connection is past its sign-in, and neither failed nor ended."""
-        return self._connection.is_active and self._connection.phase not in _BEFORE_START
-
-    @property
     def phase(self) -> str:
         """The state, in words."""
         return self._connection.phase.name.lower()

@@ -40,7 +40,6 @@ from discreet.service.service_errors import Conflict, Forbidden, Late, NotSigned
 BUDGET = "53DP1"
 QUESTION = "42DP1"
 ROWS = "42DP2"
-NO_PRICE = "42DP3"
 LATE = "57DP1"
 ENGINE = "58DP1"
 PROTOCOL, PASSWORD, DATABASE, FORBIDDEN = "08P01", "28P01", "3D000", "42501"

@@ -37,10 +37,6 @@ def first_settings(params: Mapping[str, str], user: str) -> dict[str, str]:
     return found
 
 
-def _is_setting(name: str) -> bool:
-    return name not in NOT_SETTINGS and not name.startswith("_pq_.")
-
-
 def _options(text: str) -> Iterator[tuple[str, str]]:
     parts = [re.sub(r"\\(.)", r"\1", word) for word in _WORD.findall(text)]
     place = 0
