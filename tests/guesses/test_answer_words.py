@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ibis import _
+
+import discreet as dp
+from discreet.testing import people
 from wrong_calls import misjudged
 
 CALLS = {
@@ -136,3 +142,46 @@ CALLS = {
 def test_answers_and_budgets_say_what_to_write() -> None:
     assert len(CALLS) >= 90
     assert misjudged(CALLS) == {}
+
+
+OTHERS = {
+    "ranges.median()": "write .quantile(0.5), which has .value, .low an",
+    "ranges.mean()": "ask for it beside, .agg(m=_.age.mean()): bins",
+    "ranges.to_pandas()": "write .table.to_pandas(), which has bins, coun",
+    "ranges.count": "write .between(18, 65), which has .value, .low",
+    "ranges.ci": "write .between(18, 65), which has .value, .low",
+    "ranges.epsilon": "write .receipt.charge, which has .epsilon, .de",
+    "ranges.ecdf()": "write .cdf(), a table of the shares below all",
+    "grouped.median()": "write .quantile(0.5), a table with value, low",
+    "grouped.df": "write .to_pandas(), which has keys, bins, coun",
+    "grouped.interval": "write .between(18, 65), a release with the cou",
+    "together.plot()": "write answer['by_plan'].plot(), of one of its",
+    "together.df": "write .to_pandas() for all tables, answer['by_",
+    "together.value": "write answer['by_plan']['n'] for the values of",
+    "together.total": "write .sum('by_plan', 'n'), which has .value,",
+    "together.ci": "write .intervals(confidence=0.9), or answer['b",
+    "together.cost": "write .receipt.charge, which has .epsilon, .de",
+    "chosen.winner": "write .value.",
+    "chosen.score": "scores are not told; count the rows of .value",
+    "chosen.values": "did you mean 'value'?",
+    "chosen.to_pandas()": "write .to_pyarrow().to_pandas().",
+    "distinct.count": "write .value.",
+    "distinct.high": "write .at_least(0.95), a bound from below; the",
+    "distinct.mean()": "there are at_least, column, limit, receipt, to",
+    "clusters.epsilon": "write .receipt.charge, which has .epsilon, .de",
+    "clusters.labels": "there are centers, columns, ",
+}
+
+
+def test_answers_of_other_kinds_say_so_too() -> None:
+    table = people()
+    plans = table.group_by("plan", max_groups=1, max_rows=5)
+    answers: dict[str, Any] = {
+        "ranges": table.histogram("age", bins=5, ranges=True, max_groups=1, max_rows=5).release(epsilon=1),
+        "grouped": plans.histogram("age", bins=5, ranges=True).release(epsilon=1),
+        "together": dp.batch(by_plan=plans.agg(n=_.count()), twice=plans.agg(n=_.count())).release(epsilon=1),
+        "chosen": table.choose([1, 2], score=lambda c: _.visits == c, epsilon=1),
+        "distinct": table.count_distinct("age", epsilon=1),
+        "clusters": table.kmeans(["age", "visits"], n_clusters=2, epsilon=1),
+    }
+    assert misjudged(OTHERS, **answers) == {}

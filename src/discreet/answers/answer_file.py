@@ -17,8 +17,9 @@ from typing import IO, Any, ClassVar
 import pyarrow as pa
 
 from discreet.answers.receipt import Receipt
-from discreet.errors import InvalidParameter, NoTruth, expected
+from discreet.errors import InvalidParameter, expected
 from discreet.exact.given_values import path_of
+from discreet.guesses.answer_words import ReleasedNames
 
 ENDING = ".parquet"
 RECEIPT = b"discreet"
@@ -28,7 +29,7 @@ DRAFT, WHOLE = ".partial", ".whole"
 
 
 @dataclass(frozen=True)
-class AnswerFile(NoTruth):
+class AnswerFile(ReleasedNames):
     """An answer in a Parquet file: keys, values and ends as in a `Release`, and the receipt in its metadata.
 
     >>> import tempfile

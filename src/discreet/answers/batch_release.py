@@ -16,8 +16,9 @@ from discreet.answers.possible_counts import possible_counts
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
 from discreet.answers.table_exports import TableExports
-from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest, printable
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest, printable
 from discreet.exact.given_values import flag
+from discreet.guesses.answer_words import TABLES, ReleasedNames
 from discreet.planning.batch_planner import BatchPlan, Name, table_named
 from discreet.planning.plan import Query
 from discreet.planning.planner import level
@@ -26,7 +27,7 @@ TABLE = "table"
 """The column that says which table a row of all tables together is of."""
 
 
-class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
+class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
     """Tables that were released together, by name; those of a cube by their attributes, in any order.
 
     Each is a ``Release``. Tables agree: the cells of one add up to those of
@@ -43,6 +44,7 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
     """
 
     _ask: ClassVar[str] = "ask for one of its tables, answer['by_plan'], or for their number, len(answer)."
+    _instead = TABLES
 
     def __init__(
         self,

@@ -38,10 +38,11 @@ from discreet.answers.ranges_release import RangesRelease
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
 from discreet.answers.table_exports import TableExports
-from discreet.errors import InvalidParameter, NoTruth, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import confidence_level
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
+from discreet.guesses.answer_words import GROUPED_RANGES, ReleasedNames
 from discreet.planning.batch_planner import BatchPlan, BatchTable
 from discreet.planning.group_keys import Keys
 from discreet.planning.planner import level
@@ -64,7 +65,7 @@ def ranges_answer(bins: BatchRelease, confidence: float) -> RangesRelease | Grou
     return made(bins, asked.edges, confidence)
 
 
-class GroupedRangesRelease(TableExports, NoTruth, Mapping[Any, RangesRelease]):
+class GroupedRangesRelease(TableExports, ReleasedNames, Mapping[Any, RangesRelease]):
     """The noisy bins of a column in each of some groups, by key, and all that follows from sums of neighboring ones.
 
     >>> from discreet.testing import people
@@ -78,6 +79,7 @@ class GroupedRangesRelease(TableExports, NoTruth, Mapping[Any, RangesRelease]):
     """
 
     _ask: ClassVar[str] = "ask for a range of all groups, answer.between(18, 65), or for a group, answer['a']."
+    _instead = GROUPED_RANGES
 
     def __init__(self, batch: BatchRelease, edges: Sequence[Any], confidence: float) -> None:
         self._batch, self._confidence = batch, confidence

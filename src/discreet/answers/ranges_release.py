@@ -14,8 +14,8 @@ from discreet.answers.combination import Combination
 from discreet.answers.range_figures import RangeFigures, checked_range
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
-from discreet.errors import NoTruth
 from discreet.exact.amounts import confidence_level
+from discreet.guesses.answer_words import RANGES, ReleasedNames
 from discreet.planning.planner import level
 from discreet.workloads.cell_tables import Reals
 
@@ -31,7 +31,7 @@ class QuantileInterval(NamedTuple):
     high: Any
 
 
-class RangesRelease(NoTruth):
+class RangesRelease(ReleasedNames):
     """The noisy bins of a column, and all that follows from sums of neighboring ones.
 
     >>> from discreet.testing import people
@@ -43,6 +43,7 @@ class RangesRelease(NoTruth):
     """
 
     _ask: ClassVar[str] = "ask for a range, answer.between(18, 65), or for answer.table."
+    _instead = RANGES
 
     def __init__(self, batch: BatchRelease, edges: Sequence[Any], confidence: float, *, group: int = 0) -> None:
         self._batch, self._confidence, self._group = batch, confidence, group

@@ -43,10 +43,11 @@ from discreet.answers.receipt import Receipt
 from discreet.curator.release_key import one_line
 from discreet.engines.engine import blocks_of
 from discreet.engines.totals import totals
-from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
+from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import decimal_text, root_below
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
+from discreet.guesses.answer_words import CHOICE, ReleasedNames
 from discreet.language.arithmetic import name_of
 from discreet.language.checked_expressions import Kind
 from discreet.ledger.ledger import stated_guarantee
@@ -78,10 +79,11 @@ SHORTFALL = "how far below the best score that of what is chosen is, in the unit
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(NoTruth):
+class Choice(ReleasedNames):
     """The chosen candidate, as it was given, and the receipt; neither its score nor how close it was."""
 
     _ask: ClassVar[str] = "ask for .value."
+    _instead = CHOICE
 
     value: Any
     receipt: Receipt

@@ -24,9 +24,10 @@ from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.table_points import TablePoints
 from discreet.clustering.weighted_kmeans import squared_distances
 from discreet.curator.composite_release import Work, together
-from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
+from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag, in_memory
+from discreet.guesses.answer_words import ReleasedNames
 from discreet.guesses.misfit_calls import worded
 from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import RandomWords
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Clusters(TableExports, NoTruth):
+class Clusters(TableExports, ReleasedNames):
     """The private centers of a table, and the receipt of what paid for them.
 
     `centers`, shape (clusters, columns); `sizes`, the noisy numbers of rows around them; `columns`, their names.

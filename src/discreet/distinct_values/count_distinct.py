@@ -50,9 +50,10 @@ import pyarrow as pa
 from discreet.answers.receipt import Receipt
 from discreet.answers.stored_answers import whole_texts
 from discreet.distinct_values.value_assignment import assigned
-from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
+from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
 from discreet.exact.given_values import flag
+from discreet.guesses.answer_words import AT_LEAST, ReleasedNames
 from discreet.language.checked_expressions import Kind, told_apart
 from discreet.ledger.ledger import stated_guarantee
 from discreet.mechanisms.counts_under_limits import CountsUnderLimits
@@ -82,10 +83,11 @@ FROM_BELOW = "how far above the number of values that occur it is; how far below
 
 
 @dataclass(frozen=True, eq=False)
-class DistinctValues(NoTruth):
+class DistinctValues(ReleasedNames):
     """A noisy number of values, and a bound below which the true one is not likely to be."""
 
     _ask: ClassVar[str] = "ask for .at_least() or .value."
+    _instead = AT_LEAST
 
     column: str
     value: int

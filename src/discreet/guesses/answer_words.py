@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
-from discreet.guesses.near_names import each
+from discreet.errors import NoTruth
+from discreet.guesses.near_names import NearNames, each
 
 ENDS = "write .intervals(confidence=0.9); x_low and x_high of .to_pandas() are the ends at the stated confidence."
 FRAME = "write .to_pandas(), which has keys, values and ends."
 COST = "write .receipt.charge, which has .epsilon, .delta and .rho."
 
+COSTS: Mapping[str, str] = dict(each(COST, "epsilon eps delta rho cost price charge spent budget guarantee privacy"))
 
 ANSWER: Mapping[str, str] = {
     **dict(each(FRAME, "iloc loc at iat index T items iterrows itertuples iter_rows rows to_dict to_dicts to_records")),
@@ -17,7 +20,7 @@ ANSWER: Mapping[str, str] = {
         each(FRAME, "df frame pandas as_pandas topandas collect dataframe to_df data table to_numpy numpy tail keys")
     ),
     **dict(each(ENDS, "interval confidence_interval conf_int ci error errors stderr std_err bounds low high margin")),
-    **dict(each(COST, "epsilon eps delta rho cost price charge spent budget guarantee privacy")),
+    **COSTS,
     "value": "write answer['n'][0] for the first value of the column n; answer.columns has the names.",
     "values": "write answer['n'] for the values of the column n; answer.columns has the names.",
     "item": "write answer['n'][0] for the first value of the column n.",
@@ -58,6 +61,70 @@ ANSWER: Mapping[str, str] = {
     "savefig": "write .plot(path='answer.png').",
     "groupby": "ask a question of its own: keys that were released can be added up by .to_pandas().groupby(...).",
 }
+
+QUANTILES = "median quantiles percentile q50 ppf"
+MEANS = "mean avg average std var"
+MEAN = "ask for it beside, .agg(m=_.age.mean()): bins know it up to their width."
+FRAMES = "df frame pandas to_df to_dict to_numpy data iloc loc index rows columns shape head tail"
+WIDTHS = "interval intervals confidence_interval conf_int ci error errors stderr bounds low high margin"
+SUMS = "sum total count range value"
+SHARES = "ecdf pdf share shares cumsum cumulative"
+
+RANGES: Mapping[str, str] = {
+    **COSTS,
+    **dict(each("write .quantile(0.5), which has .value, .low and .high.", QUANTILES)),
+    **dict(each(MEAN, MEANS)),
+    **dict(
+        each("write .table.to_pandas(), which has bins, counts and ends.", f"{FRAMES} to_pandas to_csv values bins")
+    ),
+    **dict(each("write .between(18, 65), which has .value, .low and .high.", f"{SUMS} {WIDTHS}")),
+    **dict(each("write .cdf(), a table of the shares below all edges.", SHARES)),
+}
+
+GROUPED_RANGES: Mapping[str, str] = {
+    **COSTS,
+    **dict(each("write .quantile(0.5), a table with value, low and high of each group.", QUANTILES)),
+    **dict(each(MEAN, MEANS)),
+    **dict(each("write .to_pandas(), which has keys, bins, counts and ends.", f"{FRAMES} bins")),
+    **dict(each("write .between(18, 65), a release with the count of each group and its ends.", f"{SUMS} {WIDTHS}")),
+    **dict(each("write .cdf(), a table of the shares below all edges in each group.", SHARES)),
+}
+
+TABLES: Mapping[str, str] = {
+    **COSTS,
+    **dict(each("write answer['by_plan'].plot(), of one of its tables.", "plot hist bar bars show display savefig")),
+    **dict(each("write .to_pandas() for all tables, answer['by_plan'].to_pandas() for one.", f"{FRAMES} table")),
+    **dict(
+        each("write answer['by_plan']['n'] for the values of a column n.", f"{MEANS} value item result min max median")
+    ),
+    **dict(each("write .sum('by_plan', 'n'), which has .value, .low and .high.", "total count")),
+    **dict(each("write .intervals(confidence=0.9), or answer['by_plan'].intervals(0.9).", WIDTHS)),
+}
+
+VALUE = "item result answer get n number"
+FRAME_OF_ONE = dict(each("write .to_pyarrow().to_pandas().", f"{FRAMES} to_pandas"))
+
+AT_LEAST: Mapping[str, str] = {
+    **COSTS,
+    **FRAME_OF_ONE,
+    **dict(each("write .at_least(0.95), a bound from below; there is none from above.", f"{WIDTHS} lower upper")),
+    **dict(each("write .value.", f"{VALUE} count total sum nunique")),
+}
+
+CHOICE: Mapping[str, str] = {
+    **COSTS,
+    **FRAME_OF_ONE,
+    **dict(each("write .value.", f"{VALUE} choice chosen best winner argmax candidate")),
+    **dict(each("scores are not told; count the rows of .value in a question of its own.", f"{WIDTHS} score scores")),
+}
+
+
+class ReleasedNames(NearNames, NoTruth):
+    """What a release returned: a name that it does not have is answered with the line to write."""
+
+    __slots__ = ()
+    _instead: ClassVar[Mapping[str, str]] = COSTS
+
 
 BUDGET: Mapping[str, str] = {
     "epsilon": "write .allowance.epsilon; .spent.epsilon and .remaining.epsilon are the rest of it.",

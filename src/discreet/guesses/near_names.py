@@ -49,7 +49,7 @@ class NearNames:
 
     def _line_for(self, name: str) -> str:
         """What to write in place of a name."""
-        return line_for(name, dir(type(self)), self._instead)
+        return line_for(name, dir(self), self._instead)
 
     if not TYPE_CHECKING:  # for a type checker, which finds a name that is not there by itself
 

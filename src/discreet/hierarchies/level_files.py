@@ -49,8 +49,9 @@ from discreet.answers.answer_file import DRAFT, RECEIPT, WHOLE, check_free, sha2
 from discreet.answers.receipt import Receipt
 from discreet.curator.protected_table import Protected
 from discreet.curator.transaction import Drawing, Turn, charge_to, once, paid
-from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest, printable
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest, printable
 from discreet.exact.given_values import path_of
+from discreet.guesses.answer_words import ReleasedNames
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_plan import LevelPlan
 from discreet.hierarchies.level_stream import Exact, bounds_of, cut_of, stream
@@ -67,7 +68,7 @@ WAITING = "waiting"
 
 
 @dataclass(frozen=True)
-class LevelFiles(NoTruth, Mapping[str, Path]):
+class LevelFiles(ReleasedNames, Mapping[str, Path]):
     """The Parquet files of all levels, by name, the total first; each has the receipt in its metadata.
 
     Columns are those of the tables of a `HierarchyRelease`.

@@ -35,7 +35,8 @@ from discreet.curator.receipt_facts import header
 from discreet.curator.release_key import described, digest, hashed
 from discreet.curator.serialization import packed
 from discreet.curator.transaction import Drawing, charge_to, released
-from discreet.errors import InvalidParameter, NoTruth, expected, nearest, printable
+from discreet.errors import InvalidParameter, expected, nearest, printable
+from discreet.guesses.answer_words import ReleasedNames
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_answers import Answers, Noisy, Part
 from discreet.hierarchies.level_plan import LevelPlan
@@ -50,7 +51,7 @@ CONFIDENCE = 0.95
 """Of the errors that a receipt tells."""
 
 
-class HierarchyRelease(NoTruth, Mapping[str, pa.Table]):
+class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
     """Tables of all levels, by name, the total first: they add up along the path, and have one receipt.
 
     Each has the columns of the path down to its level, those of the cells, and ``x``, ``x_low`` and ``x_high`` for each

@@ -11,7 +11,8 @@ from discreet.answers.display import html, text
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import truths
 from discreet.answers.table_exports import TableExports
-from discreet.errors import InvalidParameter, NoTruth, expected
+from discreet.errors import InvalidParameter, expected
+from discreet.guesses.answer_words import ReleasedNames
 from discreet.plots.dot_plot import ranks_figure
 from discreet.plots.saving import kept
 
@@ -25,7 +26,7 @@ DRAWN = 40
 """The number of items in a picture."""
 
 
-class LogRelease(TableExports, NoTruth):
+class LogRelease(TableExports, ReleasedNames):
     """A log that was released: its rows, the totals that they were made from, and the receipt.
 
     `items` has one row for each item, the most frequent first; `to_pandas` and its like give the rows, in the columns

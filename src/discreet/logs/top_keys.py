@@ -48,10 +48,11 @@ from numpy.typing import NDArray
 
 from discreet.answers.receipt import Receipt
 from discreet.engines.engine import integers
-from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected
+from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import decimal_text, root_below
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
+from discreet.guesses.answer_words import ReleasedNames
 from discreet.language.literals import constant
 from discreet.ledger.ledger import stated_guarantee
 from discreet.mechanisms.joint_exponential import JointExponential
@@ -79,7 +80,7 @@ SHORTFALL = "how many units fewer than the best have what is chosen, for any row
 
 
 @dataclass(frozen=True, eq=False)
-class Top(NoTruth):
+class Top(ReleasedNames):
     """The chosen values, best first up to the noise, or as a set in the order of the list; and the receipt."""
 
     _ask: ClassVar[str] = "ask for .values."

@@ -200,8 +200,8 @@ def key_lists(
     comparable(kinds)
     if keys is not None and not isinstance(keys, Mapping):
         cure = (
-            f"list them, keys={{{next(iter(kinds))!r}: [...]}}, or keys=dp.UNKNOWN. Tuples in a file or a frame have to "
-            "be marked as public by the curator: keys=dp.public_keys(...)."
+            f"list them, keys={{{next(iter(kinds))!r}: [...]}}, or keys=dp.UNKNOWN. Tuples in a file or a frame have "
+            "to be marked as public by the curator: keys=dp.public_keys(...)."
         )
         raise InvalidParameter(expected("a dict of lists of keys, or public keys", "keys", keys, cure))
     known, lists = {**declared, **({} if keys is None else _own(kinds, keys))}, []

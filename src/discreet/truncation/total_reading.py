@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from discreet.answers.receipt import Receipt
 from discreet.answers.stored_answers import whole_texts
-from discreet.errors import InvalidParameter, NoTruth, expected, printable
+from discreet.errors import InvalidParameter, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
+from discreet.guesses.answer_words import AT_LEAST, ReleasedNames
 from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.noise.entropy import RandomWords
@@ -43,10 +44,11 @@ def ceiling(most: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class TruncatedTotal(NoTruth):
+class TruncatedTotal(ReleasedNames):
     """A noisy total under the limit that was chosen, and a bound below which the true one is not likely to be."""
 
     _ask: ClassVar[str] = "ask for .at_least() or .value."
+    _instead = AT_LEAST
 
     value: int | float
     """The noisy total of what units have up to `limit`; of a race, its bound of 95 %."""
