@@ -143,6 +143,30 @@ def test_noise_that_cancels_leaves_no_width() -> None:
     assert wide[0] < shifted.low < shifted.high < wide[1]
 
 
+@pytest.mark.parametrize("stated", [{"epsilon": 1}, {"rho": 0.3}])
+def test_differences_are_those_of_sums(stated: dict[str, Any]) -> None:
+    """In value and in width; of cells that both have, nothing is left, and of one table as of another."""
+    answer = cube().release(**stated)
+    for table, column, first, second in (
+        ("a", "n", {"a": "x"}, {"a": "y"}),
+        (("a", "b"), "s", {"a": "x", "b": [1, 2]}, {"b": 3}),
+        ("b", "n", {}, {"b": 1}),
+    ):
+        found = answer.difference(table, column, first, second)
+        apart = answer.sum(table, column, **first) - answer.sum(table, column, **second)
+        assert found.value == pytest.approx(apart.value)
+        assert (found.low, found.high) == pytest.approx((apart.low, apart.high))
+    nothing = answer.difference("a", "n", {"a": ["x", "y"]}, {})
+    assert (nothing.value, nothing.low, nothing.high) == (0, 0, 0)
+    most = answer.difference("b", "n", {}, {"b": [2, 3, 4]})
+    only = answer.sum("b", "n", b=1)
+    assert most.high - most.low == pytest.approx(only.high - only.low)
+    wrong: tuple[tuple[Any, Any], ...] = ((1, {}), ({}, [1]), ({}, {"a": "x"}), ({"b": 9}, {}))
+    for first, second in wrong:
+        with pytest.raises(InvalidParameter, match="\nHint: "):
+            answer.difference("b", "n", first, second)
+
+
 def test_sums_are_of_columns_and_keys_that_there_are() -> None:
     answer = cube().release(epsilon=1)
     for arguments, stated, text in (

@@ -122,6 +122,8 @@ def test_differences_of_groups_have_the_noise_of_both(monkeypatch: pytest.Monkey
     assert gap.high - gap.low == pytest.approx((one.high - one.low) * 2**0.5, rel=1e-3)
     again = answer["a"].between(20, 60) - one
     assert again.high - again.low == 0
+    named = answer.difference("a", "b", 20, 60)
+    assert (named.value, named.low, named.high) == (gap.value, gap.low, gap.high)
     total = sum((own.between(20, 60) for own in answer.values()), start=0)
     assert isinstance(total, Combination)
     assert total.high - total.low == pytest.approx((one.high - one.low) * 3**0.5, rel=1e-3)

@@ -42,6 +42,18 @@ def test_ranges_are_the_rows_in_them(stated: dict[str, Any]) -> None:
     assert len(answer.table) == 20
 
 
+def test_differences_of_ranges_are_those_of_their_rows() -> None:
+    """What both have in common is in neither the value nor the interval."""
+    exact, noisy = ranges().release(epsilon=2**18), ranges().release(epsilon=1)
+    young, old = int(((AGES >= 15) & (AGES < 40)).sum()), int((AGES >= 60).sum())
+    assert abs(exact.difference((15, 40), (60, 100)).value - (young - old)) < 0.1
+    found, apart = noisy.difference((15, 40), (20, 40)), noisy.between(15, 20)
+    assert (found.value, found.low, found.high) == pytest.approx((apart.value, apart.low, apart.high))
+    for wrong in (((15,), (20, 40)), ((15, 40), 20), ((15, 40), "ab"), ((15, 41), (20, 40)), ((40, 15), (20, 40))):
+        with pytest.raises(InvalidParameter, match="\nHint: "):
+            noisy.difference(*wrong)
+
+
 def test_ranges_have_less_noise_than_sums_of_bins() -> None:
     found = ranges().explain(epsilon=1)
     apart = dp.Laplace(sensitivity=1, epsilon=1)

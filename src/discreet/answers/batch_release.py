@@ -121,6 +121,39 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
         """
         return self.weighted(table, column, self._chosen(self._tables[self._planned(table)], cells))
 
+    def difference(
+        self, table: Any, column: str, first: Mapping[str, Any], second: Mapping[str, Any], /
+    ) -> Combination:
+        """The sum of a column over the cells of some keys of a table, less that over the cells of others.
+
+        What both have in common, cells or noise, is in neither its value nor its interval: this is narrower than what
+        the intervals of both would say. Differences between tables are those of sums, ``answer.sum(...) -
+        answer.sum(...)``.
+
+        Args:
+            table: by name, or by its attributes.
+            column: of counts or sums.
+            first: the keys of the cells to add up, each a value or a list of values; ``{}`` for all.
+            second: the same of those to take away.
+
+        >>> from discreet.testing import people
+        >>> cube = people().group_by("plan", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
+        >>> gap = cube.release(epsilon=1).difference("plan", "n", {"plan": "free"}, {"plan": ["25%", "50%"]})
+        >>> gap.low <= gap.value <= gap.high
+        True
+
+        Raises:
+            InvalidParameter: an unknown table, column or key.
+            InvalidQuery: the column is no sum of totals, such as a mean.
+        """
+        release = self._tables[self._planned(table)]
+        for name, cells in (("first", first), ("second", second)):
+            if not isinstance(cells, Mapping):
+                cure = "write .difference('plan', 'n', {'plan': 'free'}, {'plan': '25%'})."
+                raise InvalidParameter(expected("a dict of keys", name, cells, cure))
+        weights = self._chosen(release, first) - self._chosen(release, second)
+        return self.weighted(table, column, weights)
+
     def weighted(self, table: Any, column: str, weights: ArrayLike) -> Combination:
         """The sum of a column over the cells of a table, each times its weight, a number for each row; errors as of
         `sum`.

@@ -1,4 +1,24 @@
-"""Sums, differences and multiples of the cells of a batch, with the interval that follows from their common noise."""
+"""Sums, differences and multiples of the cells of a batch, with the interval that follows from their common noise.
+
+Claim
+    ``Combination.interval(confidence)`` holds the exact combination with at least this confidence.
+Requires
+    Noise of the law and the scales that the plan states.
+Relies on
+    `workloads` for a cell as a linear form of what is measured; `noise.weighted_sums` for the law of a sum of noises.
+Proof
+    A cell is its exact value and a fixed linear form of independent noises, one for each measured sum. A combination of
+    cells is the combination of the exact values, and of these forms: its coefficients are added, with their signs,
+    before the law of their sum is taken. So noise that two cells have in common counts once, with what is left of it.
+    What is less than `CANCELLED` of the largest coefficient is what rounding left of 0.
+Rounding
+    Coefficients are floats. Measured sums are integers: rounding of each noise to one is added.
+Source
+    None: linear algebra.
+Mutant
+    noise-of-separate-cells: noise that two sums have in common is added up, whatever its sign; killed by
+    test_noise_that_cancels_leaves_no_width.
+"""
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answers.batch_release import BatchRelease
+from discreet.answers.combination import Combination
 from discreet.answers.range_figures import RangeFigures, checked_range
 from discreet.answers.ranges_release import RangesRelease
 from discreet.answers.receipt import Receipt
@@ -186,6 +187,27 @@ class GroupedRangesRelease(TableExports, ReleasedNames, Mapping[Any, RangesRelea
         strategy = GroupedMatrix(plan.query.sizes[:-1], plan.strategy.each.adding(rows))
         summed = replace(plan, query=replace(plan.query, tables=(own,)), strategy=strategy, runners_up=())
         return BatchRelease(summed, self._noisy, self.receipt, self._confidence)[RANGE]
+
+    def difference(self, first: Any, second: Any, low: Any, high: Any, /) -> Combination:
+        """The rows of one group from one edge to below another, less those of another group.
+
+        Args:
+            first: the key, or tuple of keys, of the group to count.
+            second: that of the group to take away.
+            low: the lower edge.
+            high: the upper edge.
+
+        >>> from discreet.testing import people
+        >>> groups = people().group_by("plan", max_groups=1, max_rows=5)
+        >>> ages = groups.histogram("age", bins=11, ranges=True).release(epsilon=1)
+        >>> gap = ages.difference("free", "50%", 20, 70)
+        >>> gap.low <= gap.value <= gap.high
+        True
+
+        Raises:
+            InvalidParameter: an unknown group, or an end is no edge, or they are not in rising order.
+        """
+        return self[first].between(low, high) - self[second].between(low, high)
 
     @property
     def _figures(self) -> RangeFigures:

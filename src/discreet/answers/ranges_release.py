@@ -14,6 +14,7 @@ from discreet.answers.combination import Combination
 from discreet.answers.range_figures import RangeFigures, checked_range
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
+from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level
 from discreet.guesses.answer_words import RANGES, ReleasedNames
 from discreet.planning.planner import level
@@ -80,6 +81,26 @@ class RangesRelease(ReleasedNames):
         """
         return self._combination(checked_range(self.edges, low, high))
 
+    def difference(self, first: Sequence[Any], second: Sequence[Any], /) -> Combination:
+        """The rows of one range less those of another; what both have in common, bins or noise, is in neither its value
+        nor its interval.
+
+        Args:
+            first: the range to count, as two edges, of which ``between`` would take both.
+            second: the range to take away.
+
+        >>> from discreet.testing import people
+        >>> ages = people().histogram("age", bins=11, ranges=True, max_groups=1, max_rows=5).release(epsilon=1)
+        >>> gap = ages.difference((20, 40), (40, 70))
+        >>> gap.low <= gap.value <= gap.high
+        True
+
+        Raises:
+            InvalidParameter: something else than two edges in rising order.
+        """
+        wanted = [checked_range(self.edges, *_ends(name, one)) for name, one in (("first", first), ("second", second))]
+        return self._combination(wanted[0] - wanted[1])
+
     def cdf(self, confidence: float | None = None) -> pa.Table:
         """The share of the rows below each edge, with its interval, for each edge by itself.
 
@@ -112,3 +133,10 @@ class RangesRelease(ReleasedNames):
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()
+
+
+def _ends(name: str, given: Sequence[Any]) -> tuple[Any, Any]:
+    """The two edges of a range, refused where there are not two."""
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence) or len(given) != 2:
+        raise InvalidParameter(expected("two edges", name, given, "write .difference((20, 45), (45, 70))."))
+    return given[0], given[1]
