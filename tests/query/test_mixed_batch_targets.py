@@ -101,7 +101,7 @@ def test_what_is_no_error_of_a_part_is_refused() -> None:
         ({"within": {**WITHIN, "by_age": 0}}, "above 0"), ({"within": {**WITHIN, "by_age": {"worst": 3}}}, "by_age"),
         ({"within": WITHIN, "epsilon": 1}, "epsilon or within"), ({"within": {**WITHIN, "by_age": 1e-30}}, "reaches"),
         ({"within": WITHIN, "weights": {"by_age": 2}}, "weights of listed tables"),
-        ({"relative": True}, "for each part"),
+        ({"relative": True}, "beside relative=True"),
         ({"within": WITHIN, "weights": {"nobody": 2}}, "weights of tables"),
         ({"within": WITHIN, "relative": True}, "assume="), ({"within": WITHIN, "delta": 1.5}, "from 0 to below 1"),
     )  # fmt: skip

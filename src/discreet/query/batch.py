@@ -21,7 +21,7 @@ from discreet.planning.group_keys import Keys
 from discreet.planning.mixed_batch_plan import MixedBatchQuery
 from discreet.planning.plan import Query, StatedLimits
 from discreet.query.batch_cells import Moved, attributes, common_relation, moved, with_codes
-from discreet.query.batch_question import BatchQuestion, check_cells
+from discreet.query.batch_question import BatchQuestion, check_added, check_cells
 from discreet.query.listed_batch_question import ListedBatchQuestion
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.question import Question
@@ -122,9 +122,8 @@ def batch(
     left = {name: (one._query, one._open) for name, one in tables.items() if one._is_open}
     if together is None and recorded.limits:
         cure = "state limits where ranges and groups are made, .group_by(..., max_groups=1), and leave them out here."
-        raise InvalidQuery(
-            expected("no limits without tables of listed keys", "batch", ", ".join(recorded.limits), cure)
-        )
+        name, given = next(iter(recorded.limits.items()))
+        raise InvalidQuery(expected("no limits without tables of listed keys", name, given, cure))
     _check_columns([*(one._query for one in tables.values()), *(one.cells for one in ranges.values())])
     mixed = MixedBatchQuery(names=tuple(questions), listed=together, open=left, ranges=ranges)
     return MixedBatchQuestion(source, recorded, mixed)
@@ -153,6 +152,7 @@ def _check(name: object, question: object) -> None:
     keys = question._query.keys
     if question._is_open:
         return
+    check_added(question._query.aggregates)
     if keys is not None and type(keys) is not Keys:
         cure = "list its keys, or ask it by itself."
         raise InvalidQuery(expected("a question with listed keys", name, repr(question), cure))

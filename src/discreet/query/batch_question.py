@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import fraction
 from discreet.exact.given_values import flag
+from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name
 from discreet.planning.contribution_limits import check_moved
 from discreet.planning.forms import DISTINCT, UNITS
@@ -44,16 +45,39 @@ def check_cells(query: Query, sizes: Sequence[int], asked: Sequence[Axes]) -> No
         if cells > MOST_CELLS:
             cure = "ask for fewer attributes at a time, group more coarsely, or make several releases."
             raise InvalidQuery(expected(f"at most {MOST_CELLS:,} cells in all tables", "cells", f"{cells:,}", cure))
-    if query.limits.auto or open_values(query):
-        cure = "find them by a question of their own, and state them in this one."
-        raise InvalidQuery(expected("limits and bounds that are stated", "batch", '"auto"', cure))
+    cure = "find them by a question of their own, and state them in this one."
+    if query.limits.auto:
+        raise InvalidQuery(expected("limits and bounds that are stated", min(query.limits.auto), "auto", cure))
+    if unknown := open_values(query):
+        what = f"none of {unknown[0].text}"
+        raise InvalidQuery(expected("limits and bounds that are stated", "bounds", what, cure))
+    check_added(query.aggregates)
     for a in query.aggregates:
+        if a.statistic.form is UNITS and query.limits.max_groups != 1:
+            cure = "with max_groups=1 each unit counts once in all, in parts where it is in several cells."
+            most = query.limits.max_groups
+            raise InvalidQuery(expected("max_groups=1 beside a number of units", "max_groups", most, cure))
+
+
+def check_added(aggregates: Iterable[Aggregate]) -> None:
+    """Refuses columns that do not add up, by their names."""
+    for a in aggregates:
         if a.statistic.ranked or a.statistic.form is DISTINCT:
             cure = "ask for it by a question of its own; a batch has counts, sums, means, variances and lines."
             raise InvalidQuery(expected("columns that add up", a.name, a.statistic.name, cure))
-        if a.statistic.form is UNITS and query.limits.max_groups != 1:
-            cure = "with max_groups=1 each unit counts once in all, in parts where it is in several cells."
-            raise InvalidQuery(expected("max_groups=1 beside a number of units", "max_groups", "another", cure))
+
+
+def _check_parts(relative: object, *, stated: bool) -> None:
+    """Refuses errors that are to be parts of counts where none is wanted, at a stated price or without any."""
+    if not flag("relative", relative):
+        return
+    if stated:
+        cure = "leave it out; with within={'by_plan': 0.05} in place of a price, errors are parts of counts."
+        raise InvalidParameter(expected("no relative=True beside a stated price", "relative", relative, cure))
+    raise InvalidParameter(
+        "Expected a wanted error, within={...}, beside relative=True, got none.\n"
+        "Hint: write within={'by_plan': 0.05}, relative=True, assume={'rows': 400}; or a price without relative."
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,9 +154,10 @@ class BatchQuestion(Unreleased, ABC):
     ) -> BatchPlan:
         """The priced batch: what would be measured and charged. Arguments as of `release`."""
         rows_of(assume)  # a wrong one is refused where nothing depends on it, too
-        if within is None and not flag("relative", relative):
+        if within is None:
+            _check_parts(relative, stated=(epsilon, rho) != (None, None))
             return self._priced(epsilon=epsilon, delta=delta, rho=rho, weights=weights)
-        if within is not None and (epsilon, rho) != (None, None):
+        if (epsilon, rho) != (None, None):
             named = "epsilon" if rho is None else "rho"
             raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
         targets = self._targets(within, relative=relative, assume=assume)

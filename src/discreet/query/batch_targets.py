@@ -80,7 +80,7 @@ def batch_targets(
             raise InvalidParameter(expected("a wanted error for some columns", f"within[{stated!r}]", own, cure))
         if unknown := [column for column in own if column not in columns]:
             known = nearest(unknown[0], list(columns))
-            raise InvalidParameter(expected("columns of the table", "within", unknown[0], known))
+            raise InvalidParameter(expected("columns of the table", f"within[{stated!r}]", unknown[0], known))
         found[name] = {column: _target(stated, columns[column], one, of) for column, one in own.items()}
     return BatchTargets(errors=found, rows=rows)
 

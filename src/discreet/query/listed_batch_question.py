@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.errors import InvalidParameter, expected, printable
+from discreet.errors import printable
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.batch_targets import BatchTargets, batch_targets, cheapest_tables
@@ -52,9 +52,6 @@ class ListedBatchQuestion(BatchQuestion):
 
     def _targets(self, within: object, *, relative: bool, assume: Mapping[str, int] | None) -> BatchTargets:
         """The wanted errors, in the units of each column."""
-        if within is None:
-            cure = "write within={'by_plan': 0.05}, relative=True, assume={'rows': 400}."
-            raise InvalidParameter(expected("a wanted error beside relative=True", "within", within, cure))
         return batch_targets(self._batch, within, relative=relative, assume=assume)
 
     def _cheapest(
