@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from depth import examples
+from discreet.engines import unit_entries
 from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import NeighborPair, neighbors, rows_of, schemas
 from drawn_batches import batches, declared, distances, plan_of
+from drawn_hierarchies import PRICES, hierarchies, in_all_places, level_distances, level_plan_of
 from neighbor_claims import check_neighbors
 
 EXAMPLES = examples(10)
@@ -55,3 +57,21 @@ def test_neighbors_are_within_the_sensitivity_of_batches(bench: Bench, pair: Nei
     table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 4), label="max_rows")))
     plan = plan_of(data, data.draw(batches(table), label="batch"))
     assert all(distance <= claimed for distance, claimed in distances(bench, plan, pair))
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(pair=fitting(), data=st.data())
+def test_neighbors_are_within_the_sensitivity_of_levels(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
+    """Of every level of a path."""
+    table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 4), label="max_rows")))
+    plan = level_plan_of(data, data.draw(hierarchies(table), label="hierarchy"))
+    assert all(distance <= claimed for distance, claimed in level_distances(bench, plan, pair))
+
+
+def test_units_that_an_engine_does_not_weigh_are_seen(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a person in four places who may count in two."""
+    for price in PRICES:
+        assert all(distance <= claimed for distance, claimed in in_all_places(bench, price))
+    monkeypatch.setattr(unit_entries, "weigh", lambda entry, *_limits, **_kind: entry)
+    for price in PRICES:
+        assert any(distance > claimed for distance, claimed in in_all_places(bench, price))
