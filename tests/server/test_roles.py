@@ -14,9 +14,9 @@ import discreet as dp
 from asgi_client import AsgiClient, client_of
 from discreet.server.http_application import application
 from discreet.service.data_sets import DataSet
-from discreet.service.roles import Action, Role
+from discreet.service.roles import Action
 from discreet.service.service import Service
-from served_series import facts, seconds, served, with_series
+from served_series import add_strangers, facts, seconds, served, with_series
 from service_fixtures import Clock, ask, finished, service_in
 
 PEOPLE, ABSENT, FOREIGN = "people", "absent", "secret"
@@ -98,9 +98,7 @@ def service(tmp_path: Path, clock: Clock) -> Iterator[Service]:
     for name in (PEOPLE, FOREIGN):
         served(made, name).attempt()
     clock.now = seconds(2, 5)
-    made.members.give("eve", FOREIGN, Role.ANALYST)
-    made.members.add("olga", operator=True)
-    made.members.add("nobody")
+    add_strangers(made, FOREIGN)
     yield made
     made.close()
 

@@ -173,24 +173,33 @@ class OpenIdSignIn:
         return str(add_params_to_uri(provider["authorization_endpoint"], list(asked.items())))
 
     async def end(self, request: Request) -> Response:
-        """Begins a session for whom the provider names; whatever is wrong, the answer is one."""
+        """Begins a session for whom the provider names; whatever is wrong, the answer is one.
+
+        A sign-in that was begun in another tab may go on: its cookie is used up by its own callback alone.
+        """
         kept, given = self._kept(request).split("."), request.query_params.get("state", "")
-        if len(kept) != 3 or not hmac.compare_digest(given.encode(), kept[0].encode()):
-            # The sign-in of the cookie, begun in another tab, may go on.
-            return await run_in_threadpool(self._refused, request)
+        is_own = len(kept) == 3 and hmac.compare_digest(given.encode(), kept[0].encode())
+        session = await self._session(request, nonce=kept[1], verifier=kept[2]) if is_own else None
         response: Response
-        try:
-            session = await self._session(request, nonce=kept[1], verifier=kept[2])
-        except Exception:  # a reply may have anything in any place, of which each library makes errors of its own
-            logger.warning("a sign-in at the provider was refused", exc_info=True)
+        if session is None:
             response = await run_in_threadpool(self._refused, request)
         else:
             response = RedirectResponse("/", 303)
             browser.set_cookie(response, request, browser.SESSION, session)
-        self._keep(response, request, "", 0)
+        if is_own:
+            self._keep(response, request, "", 0)
         return response
 
-    async def _session(self, request: Request, *, nonce: str, verifier: str) -> str:
+    async def _session(self, request: Request, *, nonce: str, verifier: str) -> str | None:
+        """The secret of a session, or None for whatever is wrong, which the log has."""
+        try:
+            return await self._named(request, nonce=nonce, verifier=verifier)
+        except Exception:  # a reply may have anything in any place, of which each library makes errors of its own
+            logger.warning("a sign-in at the provider was refused", exc_info=True)
+            return None
+
+    async def _named(self, request: Request, *, nonce: str, verifier: str) -> str:
+        """The secret of a session for whom the provider names."""
         async with self._asked() as http:
             claims = await self._claims(http, request.query_params["code"], verifier)
         if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):

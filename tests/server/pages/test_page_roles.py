@@ -12,10 +12,10 @@ from starlette.applications import Starlette
 
 import discreet as dp
 from discreet.server.pages.routes import SIGNED_IN, pages
-from discreet.service.roles import Action, Role
+from discreet.service.roles import Action
 from discreet.service.service import Service
 from page_fixtures import Browser
-from served_series import by_hand, facts, seconds, served, with_series
+from served_series import add_strangers, by_hand, facts, seconds, served, with_series
 from service_fixtures import Clock, ask, finished
 
 OWN, FOREIGN, ABSENT = "people", "secret", "absent"
@@ -64,9 +64,7 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service
         for name in (OWN, FOREIGN):
             served(service, name).attempt()
         clock.now = seconds(2, 5)
-        service.members.give("eve", FOREIGN, Role.ANALYST)
-        service.members.add("olga", operator=True)
-        service.members.add("nobody")
+        add_strangers(service, FOREIGN)
         ada = service.members.principal("ada")
         service.admit(service.members.principal("cleo"), OWN, "ada", allowance={"epsilon": "0.5"})
         FORMS["requests"]["request"] = service.request(ada, OWN, {"epsilon": "0.1"}, "more").id
