@@ -35,6 +35,7 @@ ENDPOINTS: dict[tuple[str, str], Any] = {
     ("GET", "/api/v1/datasets/{name}/ledger/head"): Action.AUDIT,
     ("POST", "/api/v1/datasets/{name}/ledger/verify"): Action.AUDIT,
     ("GET", "/api/v1/datasets/{name}/changes"): Action.CHANGES,
+    ("GET", "/api/v1/datasets/{name}/refusals"): Action.REFUSALS,
     ("GET", "/api/v1/datasets/{name}/analysts"): Action.ADMIT,
     ("GET", "/api/v1/datasets/{name}/groups"): Action.ADMIT,
     ("PUT", "/api/v1/datasets/{name}/analysts/{who}"): Action.ADMIT,

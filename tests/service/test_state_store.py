@@ -19,6 +19,7 @@ from discreet.service.public_moments import State
 from discreet.service.roles import Role
 from discreet.service.service import Service
 from discreet.service.service_errors import Conflict
+from discreet.service.state_schema import VERSION
 from discreet.service.state_store import Execute, Rows, SqliteConnection, StateStore, state_at
 from service_fixtures import Clock, ask, data_set, finished, service_on
 
@@ -150,8 +151,8 @@ def test_a_state_of_another_version_is_refused(
     opened: Callable[[], StateStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened()
-    monkeypatch.setattr(state_store, "VERSION", 3)
-    with pytest.raises(LedgerError, match="a state of version 3"):
+    monkeypatch.setattr(state_store, "VERSION", VERSION + 1)
+    with pytest.raises(LedgerError, match=f"a state of version {VERSION + 1}"):
         opened()
 
 

@@ -8,10 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from discreet.errors import LedgerError
+from discreet.errors import InvalidQuery, LedgerError
 from discreet.service import state_store
 from discreet.service.jobs import JobBook
 from discreet.service.public_moments import State
+from discreet.service.recorded_refusals import RefusalBook
+from discreet.service.roles import Action, Principal, Role
 from discreet.service.state_schema import UPGRADES, VERSION
 from discreet.service.state_store import Execute, Outdated, StateStore
 
@@ -111,3 +113,32 @@ def test_an_upgrade_waits_for_a_write_that_has_begun(
     assert new.read("SELECT name, born FROM principal") == [("ada", None)]
     with pytest.raises(Outdated):
         old.write(add("bob"))
+
+
+def test_a_refusal_that_cannot_be_recorded_is_not_told(
+    opened: Callable[[], StateStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While another version brings the state up nothing is charged, and the request may be sent again."""
+    ada = Principal(name="ada", roles={"people": {Role.ANALYST}})
+    old = RefusalBook(opened())
+    newer(monkeypatch)
+    new = RefusalBook(opened())
+    refusal = "Expected a question, got none."
+    with pytest.raises(Outdated), old.kept(ada, Action.RELEASE, ["people"], "SELECT"):
+        raise InvalidQuery(refusal)
+    assert new.of("people", None, 10) == ([], 0)
+    with pytest.raises(InvalidQuery), new.kept(ada, Action.RELEASE, ["people"], "SELECT"):
+        raise InvalidQuery(refusal)
+    assert [one["message"] for one in new.of("people", None, 10)[0]] == [refusal]
+
+
+def test_a_state_of_the_second_version_keeps_refusals_from_now_on(opened: Callable[[], StateStore]) -> None:
+    def as_it_was(execute: Execute) -> None:
+        execute("DROP TABLE refusal")
+        execute("UPDATE meta SET value = '2' WHERE name = 'version'")
+
+    opened().write(as_it_was)
+    for numbers in ([1], [2, 1]):
+        book = RefusalBook(opened())
+        book.note("ada", ["people"], Action.RELEASE, InvalidQuery("Expected a question, got none."))
+        assert [one["number"] for one in book.of("people", None, 10)[0]] == numbers

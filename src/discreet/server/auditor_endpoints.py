@@ -11,6 +11,8 @@ from discreet.server.http_models import (
     EntryLine,
     HealthBody,
     NewToken,
+    RefusalLine,
+    RefusalPage,
     TokenBody,
     TokenLine,
     VerifyBody,
@@ -52,6 +54,20 @@ def verify(service: Served, principal: SignedIn, name: str, body: Body) -> dict[
 def changes(service: Served, principal: SignedIn, name: str) -> list[dict[str, Any]]:
     """Who changed which policy, and when; the latest first."""
     return [{**one, "made": moment(one["made"])} for one in service.changes(principal, name)]
+
+
+@router.get("/api/v1/datasets/{name}/refusals")
+def refusals(
+    service: Served,
+    principal: SignedIn,
+    name: str,
+    before: Annotated[int | None, Query(ge=1, le=2**53, description="Of those with lower numbers.")] = None,
+    most: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> RefusalPage:
+    """Who was refused what, and when, the latest first; the newest 1,000 of each principal are kept."""
+    found, removed = service.refusals(principal, name, before, most)
+    listed = [RefusalLine(time=moment(one.pop("made")), who=one.pop("principal"), **one) for one in found]
+    return RefusalPage(refusals=listed, removed=removed)
 
 
 @router.get("/api/v1/tokens")

@@ -149,6 +149,28 @@ class EntryLine(BaseModel):
     level: str
 
 
+class RefusalLine(BaseModel):
+    """What was refused, to whom and when, in the words that it was refused in.
+
+    They are left out where they may be about another data set.
+    """
+
+    number: int
+    time: str
+    who: str
+    what: str
+    kind: str
+    message: str
+    hint: str
+
+
+class RefusalPage(BaseModel):
+    """Refusals, the latest first, and how many older ones were removed."""
+
+    refusals: list[RefusalLine]
+    removed: int
+
+
 class TokenLine(BaseModel):
     """A token that was issued; not the token."""
 

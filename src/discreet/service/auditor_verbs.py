@@ -19,6 +19,8 @@ from discreet.service.service_errors import NO_HEAD, Conflict
 logger = logging.getLogger("discreet.service")
 
 MINUTE = 60.0
+MOST_SHOWN = 500
+"""Refusals at once."""
 
 
 class Heads:
@@ -67,8 +69,6 @@ class AuditorVerbs(CuratorVerbs):
             logger.exception("a ledger was not verified")
             raise Conflict(NO_HEAD) from None
 
-    # Operators
-
     def verify(self, principal: Principal, dataset: str, head: object = None) -> dict[str, Any]:
         """Verifies every line and answer of a data set's ledger, and that it continues a head that was published.
 
@@ -82,3 +82,13 @@ class AuditorVerbs(CuratorVerbs):
             raise InvalidParameter(expected("a published head", "head", type(head).__name__, cure))
         self.verify_ledger(principal, dataset, None if head is None else json.dumps(head))
         return {"verified": True, "continues_head": head is not None}
+
+    def refusals(
+        self, principal: Principal, dataset: str, before: int | None = None, most: int = 100
+    ) -> tuple[list[dict[str, Any]], int]:
+        """Who was refused what of a data set, the latest first, below a number; and how many are not kept any more.
+
+        Each has what was told to whoever was refused, and no more; for auditors and curators.
+        """
+        self._data_set(principal, Action.REFUSALS, dataset)
+        return self._refusals.of(dataset, before, min(max(1, most), MOST_SHOWN))

@@ -44,6 +44,7 @@ from discreet.service.data_sets import DataSet
 from discreet.service.ledger_views import amounts_plain, level_shown
 from discreet.service.members import Members, principal_name
 from discreet.service.purses import ANALYST, DATA_SET, GROUP, Level, level_name, levels
+from discreet.service.recorded_refusals import RefusalBook, on_record
 from discreet.service.roles import Action, Principal, Role
 from discreet.service.service_errors import NO_CHANGE, NO_LEVEL, OTHER_GROUP, Conflict, forbidden
 
@@ -61,12 +62,23 @@ class CuratorVerbs:
     members: Members
     _datasets: dict[str, DataSet]
     _requests: RequestBook
+    _refusals: RefusalBook
+
+    def check(self, principal: Principal, action: Action, dataset: str) -> None:
+        """Refuses what somebody may not do to a data set, in the words of what is not there.
+
+        Whoever has a role for the data set, so that it is there for them, is on record with it.
+        """
+        if dataset in self._datasets and principal.may(action, dataset):
+            return
+        refused = forbidden()
+        if dataset in self._datasets and principal.roles.get(dataset):
+            self._refusals.note(principal.name, [dataset], action, refused)
+        raise refused
 
     def _data_set(self, principal: Principal, action: Action, name: str) -> DataSet:
         """A data set for which somebody may do something; what is not there is refused like what they may not."""
-        principal.check(action, name)
-        if name not in self._datasets:
-            raise forbidden()
+        self.check(principal, action, name)
         return self._datasets[name]
 
     def analysts(self, principal: Principal, dataset: str) -> list[dict[str, Any]]:
@@ -86,6 +98,7 @@ class CuratorVerbs:
         named = [one for one in found.budget.children if one.name.startswith(word)]
         return [level_shown(Level(GROUP, one.name.removeprefix(word), one)) for one in named]
 
+    @on_record(Action.ADMIT)
     def admit(
         self,
         principal: Principal,
@@ -114,6 +127,7 @@ class CuratorVerbs:
         )
         return next(one for one in self.analysts(principal, dataset) if one["name"] == who)
 
+    @on_record(Action.ADMIT)
     def open_group(
         self, principal: Principal, dataset: str, group: str, allowance: Mapping[str, object]
     ) -> dict[str, Any]:
@@ -124,6 +138,7 @@ class CuratorVerbs:
         self._requests.note(principal.name, dataset, "group opened", {"group": group, "allowance": _told(allowance)})
         return level_shown(opened)
 
+    @on_record(Action.ADMIT)
     def raise_allowance(
         self, principal: Principal, dataset: str, of: tuple[str, str], amount: Mapping[str, object], reason: str
     ) -> dict[str, Any]:
@@ -136,6 +151,7 @@ class CuratorVerbs:
         self._requests.note(principal.name, dataset, "raised", {of[0]: of[1], "to": _told(amount), "why": why})
         return level_shown(level)
 
+    @on_record(Action.ADMIT)
     def set_standing(
         self, principal: Principal, dataset: str, of: tuple[str, str], change: str, reason: str
     ) -> dict[str, Any]:
@@ -163,8 +179,15 @@ class CuratorVerbs:
         asked = self._requests.find(request)
         if asked is None or not principal.may(Action.DECIDE, asked.dataset):
             raise forbidden()
-        found = self._data_set(principal, Action.DECIDE, asked.dataset)
+        return self._decided(principal, asked.dataset, asked, approve=approve, reason=reason)
+
+    @on_record(Action.DECIDE)
+    def _decided(
+        self, principal: Principal, dataset: str, asked: AllowanceRequest, *, approve: bool, reason: str
+    ) -> AllowanceRequest:
+        found = self._data_set(principal, Action.DECIDE, dataset)
         answer = text("reason", reason, empty=True)
+        request = asked.id
         if not approve:
             return self._requests.decide(request, by=principal.name, approve=False, answer=answer)
         budget = self._level(found, ANALYST, asked.principal).budget

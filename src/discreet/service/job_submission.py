@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
 from discreet.ledger.ledger import Charge
 from discreet.service.asks import Ask
+from discreet.service.data_sets import DataSet
 from discreet.service.job_runner import JobRunner
 from discreet.service.jobs import Job, JobBook, JobRecord
 from discreet.service.question_desk import FREE, Asking, QuestionDesk, Repeated
+from discreet.service.recorded_refusals import RefusalBook
 from discreet.service.roles import Action, Principal
 from discreet.service.service_errors import TOO_MANY_JOBS, OverLimit
 from discreet.service.tokens import new_id
@@ -33,6 +35,8 @@ class JobSubmission:
     _desk: QuestionDesk
     _runner: JobRunner
     _clock: Callable[[], float]
+    _datasets: dict[str, DataSet]
+    _refusals: RefusalBook
     _asking: Callable[[Principal, Action, object], Asking]
 
     def submit(self, principal: Principal, ask: object, idempotency_key: str | None = None) -> Job:
@@ -43,7 +47,14 @@ class JobSubmission:
             BudgetExceeded: what remains does not hold the charge; nothing was charged.
             OverLimit: too many jobs of this principal have not ended.
         """
-        key = _idempotency(idempotency_key)
+        with self._refusals.kept(principal, Action.RELEASE, self._known_to(principal), ask):
+            return self._submitted(principal, ask, _idempotency(idempotency_key))
+
+    def _known_to(self, principal: Principal) -> list[str]:
+        """The data sets that somebody has a role for."""
+        return [name for name, roles in principal.roles.items() if roles and name in self._datasets]
+
+    def _submitted(self, principal: Principal, ask: object, key: str | None) -> Job:
         read = ask if isinstance(ask, Ask) else Ask.read(ask)
         if key is not None and (found := self._book.repeated(principal.name, key, read.digest)) is not None:
             return found.shown(self._clock())

@@ -34,6 +34,7 @@ class Action(StrEnum):
     ADMIT = "admit analysts and groups, and set allowances"
     AUDIT = "read and verify the ledger"
     CHANGES = "read who changed which policy"
+    REFUSALS = "read who was refused what"
     TOKENS = "issue and revoke tokens"
     METRICS = "see health in detail, and metrics"
 
@@ -49,6 +50,7 @@ ALLOWED: Mapping[Role, frozenset[Action]] = {
             Action.DECIDE,
             Action.ADMIT,
             Action.CHANGES,
+            Action.REFUSALS,
         }
     ),
     Role.ANALYST: frozenset(
@@ -70,6 +72,7 @@ ALLOWED: Mapping[Role, frozenset[Action]] = {
             Action.ALL_QUESTIONS,
             Action.AUDIT,
             Action.CHANGES,
+            Action.REFUSALS,
         }
     ),
     Role.OPERATOR: frozenset({Action.TOKENS, Action.METRICS}),

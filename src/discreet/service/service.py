@@ -25,6 +25,7 @@ from discreet.service.members import Members, TokenRecord
 from discreet.service.public_moments import State
 from discreet.service.purses import levels
 from discreet.service.question_desk import Asking, QuestionDesk
+from discreet.service.recorded_refusals import RefusalBook, on_record
 from discreet.service.roles import Action, Principal, Role
 from discreet.service.series_book import SeriesBook
 from discreet.service.series_desk import SeriesDesk
@@ -62,6 +63,7 @@ class Service(JobSubmission, SeriesVerbs):
         self.members = Members(store, self._clock)
         self._book = JobBook(store, new_id(), self._clock)
         self._requests = RequestBook(store, self._clock)
+        self._refusals = RefusalBook(store, self._clock)
         self._desk = QuestionDesk(self._book)
         self._explanations = Explanations()
         self._runner = JobRunner(
@@ -183,7 +185,7 @@ class Service(JobSubmission, SeriesVerbs):
         found = self._data_set(principal, Action.DESCRIBE, dataset)
         every = principal.may(Action.ALL_QUESTIONS, dataset) or found.policy.questions is Seen.ALL
         if not every:
-            principal.check(Action.OWN_QUESTIONS, dataset)
+            self.check(principal, Action.OWN_QUESTIONS, dataset)
         records = self._book.of(dataset, None if every else principal.name, MOST_LISTED)
         now = self._clock()
         return [{"who": one.principal, "ask": one.ask, "job": one.shown(now)} for one in records]
@@ -197,6 +199,7 @@ class Service(JobSubmission, SeriesVerbs):
         hidden = found.policy.spending is Seen.OWN and not principal.may(Action.ALL_QUESTIONS, dataset)
         return levels_shown(own, only_last=hidden)
 
+    @on_record(Action.REQUEST)
     def request(
         self, principal: Principal, dataset: str, amount: Mapping[str, object], reason: str
     ) -> AllowanceRequest:
@@ -219,8 +222,7 @@ class Service(JobSubmission, SeriesVerbs):
 
     def spending(self, principal: Principal, dataset: str) -> list[dict[str, Any]]:
         """How all allowances of a data set stand, by their paths, the whole first; for curators and auditors."""
-        principal.check(Action.ALL_QUESTIONS, dataset)
-        found = self._data_set(principal, Action.BUDGET, dataset)
+        found = self._data_set(principal, Action.ALL_QUESTIONS, dataset)
         return [statement_shown(one) for one in found.budget.levels()]
 
     def changes(self, principal: Principal, dataset: str) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -37,14 +37,19 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS change (
         number INTEGER PRIMARY KEY {counted}, made DOUBLE PRECISION NOT NULL, principal TEXT NOT NULL,
         dataset TEXT, what TEXT NOT NULL, detail TEXT NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS refusal (
+        dataset TEXT NOT NULL, number BIGINT NOT NULL, made DOUBLE PRECISION NOT NULL, principal TEXT NOT NULL,
+        what TEXT NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL, hint TEXT NOT NULL,
+        PRIMARY KEY (dataset, number))""",
+    "CREATE INDEX IF NOT EXISTS refusal_of ON refusal (dataset, principal, number)",
     """CREATE TABLE IF NOT EXISTS series_step (
         opening TEXT NOT NULL, steps INTEGER NOT NULL, done DOUBLE PRECISION NOT NULL, PRIMARY KEY (opening, steps))""",
 )
 """``stage`` of a job: charging, queued, running, ended, or repeating, of one that is given the answer of its ``twin``,
 which is answering the same question already; ``entry``: the number of its charge in the ``ledger``, to a ``level`` of
 it; ``start``: from when its steps are counted; ``shown``: from when it is shown as ended. ``change`` is who changed
-which policy, and when. ``series_step``: since when so many steps of a series are known to be on record; of no step,
-since when it is declared."""
+which policy, and when; ``refusal``: who was refused what, numbered within a data set. ``series_step``: since when so
+many steps of a series are known to be on record; of no step, since when it is declared."""
 
 UPGRADES = {
     "1": (
@@ -58,9 +63,11 @@ UPGRADES = {
         "UPDATE job SET twin = NULL WHERE stage <> 'ended'",
         "DROP INDEX IF EXISTS job_entry",
         "UPDATE meta SET value = '2' WHERE name = 'version'",
-    )
+    ),
+    "2": ("UPDATE meta SET value = '3' WHERE name = 'version'",),
 }
-"""By version: what makes a state of it one of the next. Jobs know their ledgers once their data set is declared."""
+"""By version: what makes a state of it one of the next. Jobs know their ledgers once their data set is declared.
+Tables that are new need no statement here: they are made where they are missing."""
 
 WORDS = {
     "sqlite": {"bytes": "BLOB", "counted": "AUTOINCREMENT"},

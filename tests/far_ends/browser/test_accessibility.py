@@ -10,8 +10,8 @@ from keyboard import Keyboard, Served
 
 PAGES = {
     "analyst": ("", "/ask", "/ask?by=form", "/questions", "/budget", "/nothing"),
-    "curator": ("", "/ask", "/questions", "/budget", "/people", "/requests", "/spending"),
-    "auditor": ("", "/questions", "/budget", "/log"),
+    "curator": ("", "/ask", "/questions", "/budget", "/people", "/requests", "/spending", "/refusals"),
+    "auditor": ("", "/questions", "/budget", "/log", "/refusals"),
 }
 
 

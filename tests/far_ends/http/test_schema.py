@@ -158,7 +158,7 @@ def test_what_is_described_is_what_happens(served: Objects, role: str, tmp_path:
             ("POST", "/api/v1/explain"),
         ],
         "curator": [("GET", of + end) for end in ("/analysts", "/groups", "/questions", *PUBLIC)],
-        "auditor": [("GET", of + end) for end in ("/ledger", "/ledger/head", "/changes", *PUBLIC)],
+        "auditor": [("GET", of + end) for end in ("/ledger", "/ledger/head", "/changes", "/refusals", *PUBLIC)],
         "operator": [("GET", "/api/v1/tokens"), ("GET", "/metrics")],
     }
     missed = {(*one, 200) for one in wanted[role]} - served.reached

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
+from starlette.applications import Starlette
+
+from discreet.errors import InvalidQuery
 from discreet.ledger.ledger_kinds import head as ledger_head
 from discreet.server.pages.dataset_tabs import LevelView
-from discreet.server.pages.oversight_pages import spending
+from discreet.server.pages.oversight_pages import LINES, spending
+from discreet.server.pages.routes import pages
 from discreet.service.jobs import Job
 from discreet.service.public_moments import State
-from page_fixtures import Browser, answered, browsers
+from page_fixtures import HOSTILE, Browser, answered, browsers
+from service_fixtures import Clock, ask, service_in
 
 WHOLE = LevelView(name="p", label="p", kind="data set", unit="epsilon", allowance="10", spent="2", remaining="8")
 
@@ -84,3 +91,35 @@ def test_the_ledger_is_verified_with_and_without_a_head(tmp_path: Path) -> None:
             assert "999" not in text.partition("Expected a whole ledger")[2].partition("</p>")[0]
         for role in ("analyst", "curator"):
             assert "There is nothing here for you." in found[role].submit("/datasets/people/log", head=head)
+
+
+def test_refusals_are_shown_as_text(tmp_path: Path) -> None:
+    """Whatever somebody wrote, its auditor's and curator's browsers neither obey nor hide it."""
+    place = "/datasets/people/refusals"
+    service = service_in(tmp_path, Clock())
+    with ExitStack() as held:
+        held.callback(service.close)
+        app = Starlette(routes=pages(service))
+        found = {name: held.enter_context(Browser(app)) for name in ("ada", "cleo", "dora")}
+        for name, browser in found.items():
+            browser.sign_in(service.members.issue(name)[0])
+        for name in ("cleo", "dora"):
+            assert "Nothing was refused." in found[name].get(place).text
+        ada = service.members.principal("ada")
+        name = HOSTILE.replace('"', '""')
+        for sql in (f'SELECT "{name}" FROM people', 'SELECT "\x1b[2J\x01\u202e" FROM people', *["SELECT 1"] * LINES):  # noqa: S608 (it is refused)
+            with pytest.raises(InvalidQuery):
+                service.submit(ada, ask(sql))
+        latest = found["dora"].get(place).text
+        assert latest.count("<td") == 5 * LINES
+        before = re.search(r"refusals\?before=(\d+)#rows", latest)
+        assert before
+        page = found["cleo"].get(f"{place}?before={before[1]}").text
+        assert page.count("<td") == 5 * 2
+        assert "<script>alert(1)" not in page
+        assert "&lt;script&gt;alert(1)" in page
+        assert r"\x1b[2J\x01\u202e" in page
+        assert "\x1b" not in page
+        for given in ("0", "x", "-1", "1" * 40):
+            assert found["dora"].get(f"{place}?before={given}").status_code == 200
+        assert found["ada"].get(place).status_code == 404

@@ -37,6 +37,7 @@ PAGES: dict[tuple[str, str], Any] = {
     ("GET", f"{OF}/spending"): Action.ALL_QUESTIONS,
     ("GET", f"{OF}/log"): Action.AUDIT,
     ("POST", f"{OF}/log"): Action.AUDIT,
+    ("GET", f"{OF}/refusals"): Action.REFUSALS,
 }
 """Of one data set each, with the action, or one of several, that opens it."""
 ANSWERS = ("", "/state", "/receipt", "/download/csv", "/download/json")

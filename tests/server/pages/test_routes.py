@@ -24,6 +24,7 @@ SHOWN = {
     "/datasets/people/requests": {"curator"},
     "/datasets/people/spending": {"curator", "auditor"},
     "/datasets/people/log": {"auditor"},
+    "/datasets/people/refusals": {"curator", "auditor"},
 }
 """Who is shown a page; everybody else finds nothing there."""
 

@@ -52,7 +52,7 @@ class AskDraft:
 
 def ask_page(site: PageSite, visit: Visit) -> Response:
     """An empty question, or one that is asked again."""
-    visit.who.check(Action.EXPLAIN, visit.name("dataset"))
+    site.service.check(visit.who, Action.EXPLAIN, visit.name("dataset"))
     dataset, levels = declared(site, visit), levels_of(site, visit)
     by = visit.query("by") if visit.query("by") in WAYS else "sql"
     draft = AskDraft(
@@ -67,7 +67,7 @@ def ask_page(site: PageSite, visit: Visit) -> Response:
 
 def ask(site: PageSite, visit: Visit) -> Response:
     """Prices the question that was sent, or pays for it and goes to where its answer will be."""
-    visit.who.check(Action.EXPLAIN, visit.name("dataset"))
+    site.service.check(visit.who, Action.EXPLAIN, visit.name("dataset"))
     dataset, levels = declared(site, visit), levels_of(site, visit)
     draft = _read(visit.fields, dataset)
     if draft.problem is None and draft.sql and visit.fields.text("do") == "pay":

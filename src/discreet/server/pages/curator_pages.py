@@ -154,7 +154,7 @@ def decide(site: PageSite, visit: Visit) -> Response:
 
 def _requests(site: PageSite, visit: Visit, problem: Problem | None) -> Response:
     name = visit.name("dataset")
-    visit.who.check(Action.DECIDE, name)
+    site.service.check(visit.who, Action.DECIDE, name)
     found = [request_view(one) for one in site.service.requests(visit.who, name)]
     return show_tab(
         site,

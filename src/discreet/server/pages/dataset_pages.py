@@ -78,7 +78,7 @@ def request_view(one: Any) -> dict[str, Any]:
 
 def _budget(site: PageSite, visit: Visit, problem: Problem | None) -> Response:
     name = visit.name("dataset")
-    visit.who.check(Action.BUDGET, name)
+    site.service.check(visit.who, Action.BUDGET, name)
     levels = levels_of(site, visit)
     asks = visit.who.may(Action.REQUEST, name)
     requests = [request_view(one) for one in site.service.requests(visit.who, name)] if asks else []

@@ -37,6 +37,7 @@ TABS = (
     Tab(name="requests", label="Requests", action=Action.DECIDE),
     Tab(name="spending", label="Spending", action=Action.ALL_QUESTIONS),
     Tab(name="log", label="Log", action=Action.AUDIT),
+    Tab(name="refusals", label="Refusals", action=Action.REFUSALS),
 )
 
 

@@ -31,7 +31,7 @@ LINES = 50
 def spending_page(site: PageSite, visit: Visit) -> Response:
     """Every charge that can be seen by now, with the sum of all before it."""
     name = visit.name("dataset")
-    visit.who.check(Action.ALL_QUESTIONS, name)
+    site.service.check(visit.who, Action.ALL_QUESTIONS, name)
     whole = next(iter(levels_of(site, visit)), None)
     listed = site.service.questions(visit.who, name)
     entries = [] if whole is None else spending(listed, whole, visit.who.name)
@@ -99,6 +99,18 @@ def _log(site: PageSite, visit: Visit, problem: Problem | None) -> Response:
         problem=problem,
         note=VERIFIED.get(visit.query("verified"), ""),
         given={"head": visit.fields.text("head")},
+    )
+
+
+def refusals_page(site: PageSite, visit: Visit) -> Response:
+    """Who was refused what, page by page, the latest first."""
+    given = visit.query("before")
+    before = int(given) if given.isdecimal() and len(given) < 16 else None
+    found, removed = site.service.refusals(visit.who, visit.name("dataset"), before, LINES + 1)
+    older = found[LINES - 1]["number"] if len(found) > LINES else None
+    shown = [one | {"time": one["made"], "hint": one["hint"][:1].upper() + one["hint"][1:]} for one in found[:LINES]]
+    return show_tab(
+        site, visit, "refusals.html", "refusals", refusals=shown, older=older, newest=before is None, removed=removed
     )
 
 

@@ -48,6 +48,7 @@ SIGNED_IN: Mapping[tuple[str, str], Handler] = {
     ("GET", "/datasets/{dataset}/spending"): oversight_pages.spending_page,
     ("GET", "/datasets/{dataset}/log"): oversight_pages.log_page,
     ("POST", "/datasets/{dataset}/log"): oversight_pages.verify,
+    ("GET", "/datasets/{dataset}/refusals"): oversight_pages.refusals_page,
     ("GET", "/answers/{job}"): answer_pages.answer_page,
     ("GET", "/answers/{job}/state"): answer_pages.answer_state,
     ("GET", "/answers/{job}/receipt"): answer_pages.receipt_page,
