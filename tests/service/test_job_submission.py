@@ -372,3 +372,28 @@ def test_of_two_who_admit_somebody_to_groups_at_once_one_does(tmp_path: Path, mo
     assert told == {"accepted": 1, Conflict.__name__: 1}
     assert service.members.principal("gil").groups["people"] in given
     service.close()
+
+
+def test_who_asks_the_same_again_is_priced_from_memory_and_nobody_else_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were a price of others found, how long a first ask takes would tell that somebody had asked the same."""
+    clock, priced = Clock(), list[str]()
+    service = service_in(tmp_path, clock)
+    price = service._desk._price
+
+    def counted(asking: Any) -> Any:
+        priced.append(asking.who)
+        return price(asking)
+
+    monkeypatch.setattr(service._desk, "_price", counted)
+    first = submitted(service, "ada")
+    finished(service, service.members.principal("ada"), first, clock)
+    found = service._desk._book.find(submitted(service, "ada", fresh=True))
+    submitted(service, "bob")
+    submitted(service, "ada", epsilon="0.2")
+    assert priced == ["ada", "bob", "ada"]
+    assert found is not None
+    assert (found.entry, found.cost) == (2, '{"epsilon": "0.1", "delta": "0"}')
+    assert found.release == service._desk._book._one("id = ?", first).release  # type: ignore[union-attr]  # it is there
+    service.close()

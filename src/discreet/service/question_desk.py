@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -89,6 +89,7 @@ class QuestionDesk:
         self._book = book
         self._questions: Recent[Read] = Recent(QUESTIONS)
         self._explained: Recent[dict[str, Any]] = Recent(QUESTIONS)
+        self._priced: Recent[Charge] = Recent(QUESTIONS)
         self._answers: Recent[Any] = Recent(ANSWERS)
 
     def asking(self, who: str, groups: Mapping[str, str], datasets: Iterable[DataSet], ask: Ask) -> Asking:
@@ -119,8 +120,7 @@ class QuestionDesk:
 
     def explain(self, asking: Asking) -> dict[str, Any]:
         """The account of a release before it is made, from public facts alone, without SQL that names places."""
-        key = asking.who, asking.dataset, replace(asking.ask, plan=None, fresh=False).text
-        return dict(self._explained.get(key, lambda: self._explain(asking)))
+        return dict(self._explained.get(_asked(asking), lambda: self._explain(asking)))
 
     def _explain(self, asking: Asking) -> dict[str, Any]:
         explained = asking.question.explain(**asking.arguments)
@@ -141,6 +141,9 @@ class QuestionDesk:
 
     def price(self, asking: Asking) -> Charge:
         """What a release would be charged if it had no answer yet; it takes the same time if it has."""
+        return self._priced.get(_asked(asking), lambda: self._price(asking))
+
+    def _price(self, asking: Asking) -> Charge:
         try:
             with acting_as(Pricing()):
                 asking.release()
@@ -235,6 +238,14 @@ class QuestionDesk:
         """An amount of budget, checked: epsilon, with a delta or not, or rho."""
         known = {name: str(value) for name, value in Ask.amounts(given).items()}
         return {name: decimal_text(Fraction(value)) for name, value in known.items()}
+
+
+def _asked(asking: Asking) -> Hashable:
+    """What the price and the account of a release follow from: the ask, and the data set under its declaration.
+
+    By principal: how long it takes must not tell that somebody else asked the same.
+    """
+    return asking.who, asking.dataset, replace(asking.ask, plan=None, fresh=False).text
 
 
 def _question(asked: Mapping[str, Any], tables: Mapping[str, Any], keys: Mapping[str, Any]) -> Any:
