@@ -14,7 +14,7 @@ import discreet as dp
 from asgi_client import AsgiClient, client_of
 from discreet.server.http_application import application
 from discreet.service.data_sets import DataSet
-from discreet.service.roles import Action
+from discreet.service.roles import ALLOWED, Action, Role
 from discreet.service.service import Service
 from served_series import add_strangers, facts, seconds, served, with_series
 from service_fixtures import Clock, ask, finished, service_in
@@ -115,6 +115,31 @@ def test_every_endpoint_is_enumerated(service: Service) -> None:
     described = application(service).openapi()["paths"]
     found = {(method.upper(), path) for path, methods in described.items() for method in methods}
     assert found == set(ENDPOINTS) | OTHERS
+
+
+def test_the_description_tells_which_roles_an_endpoint_is_open_to(service: Service) -> None:
+    described = application(service).openapi()["paths"]
+    told = {
+        (method.upper(), path): one["x-roles"]
+        for path, methods in described.items()
+        for method, one in methods.items()
+        if "security" in one
+    }
+    for where, actions in ENDPOINTS.items():
+        wanted = set(actions) if isinstance(actions, tuple) else {actions}
+        assert told.pop(where) == [role.value for role in Role if ALLOWED[role] & wanted], where
+    assert {path: roles for (_, path), roles in told.items()} == {
+        "/api/v1/me": [],
+        "/api/v1/datasets": [],
+        "/api/v1/explain": ["curator", "analyst"],
+        "/api/v1/releases": ["analyst"],
+        "/api/v1/releases/{identity}": ["analyst"],
+        "/api/v1/releases/{identity}/answer": ["analyst"],
+        "/api/v1/requests/{identity}/decision": ["curator"],
+        "/api/v1/tokens": ["operator"],
+        "/api/v1/tokens/{identity}": ["operator"],
+        "/metrics": ["operator"],
+    }
 
 
 @pytest.mark.long

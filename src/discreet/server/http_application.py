@@ -23,6 +23,7 @@ from discreet.server import (
     metrics_endpoint,
     series_endpoints,
 )
+from discreet.server.endpoint_rights import roles_for
 from discreet.server.http_errors import UNAVAILABLE, refusal, told
 from discreet.server.http_guard import HttpGuard
 from discreet.server.http_models import (
@@ -144,8 +145,10 @@ def _described(app: FastAPI) -> dict[str, Any]:
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
-    for path in found["paths"].values():
-        for operation in path.values():
+    for name, path in found["paths"].items():
+        for method, operation in path.items():
+            if "security" in operation:
+                operation["x-roles"] = [role.value for role in roles_for(method.upper(), name)]
             codes = CODES | (WITH_A_BODY if "requestBody" in operation else {})
             for code, about in codes.items():
                 operation["responses"][str(code)] = {"description": about, "content": error}

@@ -32,8 +32,9 @@ def test_axe_finds_nothing_serious(chromium: Any, served: Served, width: int, sc
                 nodes = [node["html"][:120] for node in one["nodes"]]
                 found[f"{where}: {one['id']}"] = nodes
 
-    keys.open("/sign-in")
-    look("/sign-in")
+    for place in ("/api", "/sign-in"):
+        keys.open(place)
+        look(place)
     for role, pages in PAGES.items():
         keys.sign_in(served.tokens[role])
         look(f"{role} /datasets")

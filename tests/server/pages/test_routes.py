@@ -78,7 +78,13 @@ def test_visitors_are_asked_to_sign_in(every_browser: dict[str, Browser], path: 
 
 
 def test_only_a_few_pages_are_open() -> None:
-    assert set(OPEN) == {("GET", "/sign-in"), ("POST", "/sign-in"), ("POST", "/theme"), ("GET", "/signed-in")}
+    assert set(OPEN) == {
+        ("GET", "/sign-in"),
+        ("POST", "/sign-in"),
+        ("POST", "/theme"),
+        ("GET", "/signed-in"),
+        ("GET", "/api"),
+    }
 
 
 def test_other_methods_are_refused(every_browser: dict[str, Browser]) -> None:

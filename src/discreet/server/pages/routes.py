@@ -13,6 +13,7 @@ from discreet.server.pages import (
     curator_pages,
     dataset_pages,
     entrance_pages,
+    interface_page,
     oversight_pages,
     series_pages,
 )
@@ -25,6 +26,7 @@ OPEN: Mapping[tuple[str, str], Handler] = {
     ("POST", "/sign-in"): entrance_pages.sign_in,
     ("GET", "/signed-in"): entrance_pages.signed_in,
     ("POST", "/theme"): entrance_pages.choose_theme,
+    ("GET", "/api"): interface_page.interface_page,
 }
 """What a visitor may do who is not signed in."""
 
