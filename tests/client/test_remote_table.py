@@ -94,6 +94,13 @@ def test_what_a_first_look_finds_is_one_charge(tmp_path: Path) -> None:
     assert mean.receipt["found"]["bounds"]
     assert mean.to_pyarrow().equals(served.stored().to_pyarrow())
     assert (served.spent, served.sent.count("/api/v1/releases")) == (70, 2)
+    half = people.agg(m=_.visits.mean()).release(epsilon=10, first_look=0.5)
+    assert sum(float(look["epsilon"]) for look in half.receipt["first looks"]) == pytest.approx(5, rel=1e-4)
+    assert half.to_pyarrow().equals(served.stored().to_pyarrow())
+    whole, m = people.agg(n=_.count(), v=_.visits.sum()), people.agg(m=_.visits.mean())
+    again = dp.batch(whole=whole, m=m).release(epsilon=10, first_look=0.5)
+    assert sum(float(look["epsilon"]) for look in again.receipt["first looks"]) == pytest.approx(5, rel=1e-4)
+    assert served.spent == 90
     served.service.close()
 
 
@@ -101,10 +108,6 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "rounds": (lambda t: t.agg(m=_.visits.mean()).release(within={"m": 0.1}, relative=True, up_to=1), "one charge"),
     "a report": (lambda t: t.agg(m=_.visits.mean()).release(epsilon=1, report="clipped"), "without a report"),
     "narrower bounds": (lambda t: t.agg(m=_.visits.mean()).release(epsilon=1, bounds="auto"), "with the stated bounds"),
-    "a part of its own": (
-        lambda t: t.group_by("plan", max_rows="auto").agg(n=_.count()).release(epsilon=1, first_look=0.5),
-        "the usual part for first looks",
-    ),
     "a file": (
         lambda t: t.group_by("plan").agg(n=_.count()).release(epsilon=1, to="x.parquet"),
         "an answer that is held",

@@ -88,6 +88,30 @@ def test_the_account_names_parts_and_first_looks() -> None:
     assert len(figure.axes[0].lines) == 4
 
 
+def test_a_stated_part_finds_limits_and_bounds_of_each_question() -> None:
+    question = asked(protected())
+    usual, half = (question.explain(epsilon=8, delta=1e-6, first_look=part)["first looks"] for part in (None, 0.5))
+    assert [one["epsilon"] for one in usual] == ["1", "0.2"]  # of keys, and of bounds: a tenth of a quarter
+    assert [one["epsilon"] for one in half] == ["1", "1"]
+    answer = question.release(epsilon=8, delta=1e-6, first_look=0.5)
+    assert answer.receipt["first looks"][1]["epsilon"] == "1"
+    assert answer.receipt["release"] != question.release(epsilon=8, delta=1e-6).receipt["release"]
+
+
+def test_a_part_for_nothing_is_refused_before_anything_is_spent() -> None:
+    table = protected()
+    by_plan: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())
+    keys = dp.batch(by_plan=by_plan, whole=table.count())
+    listed = dp.batch(whole=table.count(), old=table.filter(_.age >= 45).count())
+    for question, price in ((keys, {"epsilon": 1}), (listed, {"epsilon": 1}), (listed, {"within": {"whole": 5}})):
+        for call in (question.explain, question.release):
+            with pytest.raises(InvalidQuery, match="first_look without any"):
+                call(delta=1e-6, first_look=0.5, **price)
+    with pytest.raises(InvalidParameter, match=r"at most 0\.9"):
+        asked(table).explain(epsilon=1, delta=1e-6, first_look=1)
+    assert table.budget.spent.epsilon == 0
+
+
 def test_one_name_may_be_whole_in_one_table_and_not_in_another() -> None:
     table = protected()
     by_plan: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())

@@ -230,6 +230,7 @@ def test_prices_that_it_does_not_take_are_refused(service: Service, ada: Princip
         ({"price": {"within": {"m": "3"}}}, "an amount as the price|levels of the path"),
         ({"price": {"epsilon": "0.5", "delta": "0.1"}}, "no delta"),
         ({"price": {"rho": "0.5"}}, "an epsilon"),
+        ({"price": {"epsilon": "0.5", "first_look": "0.5"}}, "first_look without any"),
     ):
         if ("delta" in str(more) and name in {"top", "hierarchy"}) or ("rho" in str(more) and name in TAKE_RHO):
             assert service.explain(ada, {**ask(document(name)), **more})["charge"]

@@ -60,6 +60,10 @@ SQL = {"sql": "SELECT COUNT(*) FROM people"}
         {"question": SQL, "price": {"within": {}}},
         {"question": SQL, "price": {"within": {"n": "0"}}},
         {"question": SQL, "price": {"within": {"n": "5"}, "confidence": "1"}},
+        {"question": SQL, "price": {"within": {"n": "5"}, "first_look": "0.5"}},
+        {"question": SQL, "price": {"first_look": "0.5"}},
+        {"question": SQL, "price": {"epsilon": "1", "first_look": "0.95"}},
+        {"question": SQL, "price": {"epsilon": "1", "first_look": "0"}},
         {"question": SQL, "fresh": 1},
         {"question": SQL, "weights": {"n": "x"}},
         {"question": SQL, "tables": {"people": "people.parquet"}},
@@ -68,6 +72,14 @@ SQL = {"sql": "SELECT COUNT(*) FROM people"}
 def test_what_is_no_ask_is_refused(asked: Any) -> None:
     with pytest.raises(DiscreetError, match="Expected"):
         Ask.read(asked)
+
+
+def test_the_part_of_first_looks_is_no_amount_of_privacy() -> None:
+    asked = Ask.read({"question": SQL, "price": {"rho": "0.1", "first_look": "0.50"}})
+    assert asked.arguments == {"rho": Fraction(1, 10), "first_look": Fraction(1, 2)}
+    assert Ask.stored(asked.text) == asked
+    with pytest.raises(InvalidParameter, match="an amount"):
+        Ask.amounts({"epsilon": "1", "first_look": "0.5"})
 
 
 @pytest.mark.parametrize("text", ["0.1", "0.10", ".1", "1e-1", "1/10", 0.1, Decimal("0.1"), Fraction(1, 10)])

@@ -151,9 +151,6 @@ class RemoteSource:
             if plan.open.narrower:
                 cure = "leave bounds= out, or write .clip(low, high); a service finds those alone that nobody stated."
                 raise InvalidQuery(expected("a release with the stated bounds", "bounds", "auto", cure))
-            if part := plan.open.share:
-                cure = "leave first_look= out; a service takes the usual part."
-                raise InvalidQuery(expected("the usual part for first looks", "first_look", float(part), cure))
             if plan.reports:
                 cure = "leave report= out; a service gives what was asked, and its receipt."
                 raise InvalidQuery(expected("a release without a report", "report", "one", cure))
@@ -323,6 +320,8 @@ def _price(stated: Mapping[str, Any], confidence: float) -> dict[str, Any]:
         price = {name: _amount(name, stated[name]) for name in ("epsilon", "rho") if stated.get(name) is not None}
     if stated.get("delta") is not None and fraction("delta", stated["delta"]):
         price["delta"] = _amount("delta", stated["delta"])
+    if stated.get("first_look") is not None:
+        price["first_look"] = _amount("first_look", stated["first_look"])
     return price
 
 

@@ -35,6 +35,10 @@ BOUNDS_PART = Fraction(1, 10)
 LARGER = (Fraction(1, 5), Fraction(3, 10), Fraction(2, 5), Fraction(1, 2))
 MOST = Fraction(9, 10)
 TOGETHER = 4
+NOTHING_TO_FIND = (
+    "Expected a limit or bounds that are to be found, got first_look without any.\n"
+    "Hint: leave first_look out; keys are found with half of epsilon."
+)
 
 
 def stated_part(part: object) -> Fraction | None:
@@ -59,10 +63,7 @@ def parts(
     usual = LIMIT_PART * limits + (BOUNDS_PART if values else 0)
     if not usual:
         if stated is not None:
-            raise InvalidQuery(
-                "Expected a limit or bounds that are to be found, got first_look without any.\n"
-                "Hint: leave first_look out; keys are found with half of epsilon."
-            )
+            raise InvalidQuery(NOTHING_TO_FIND)
         return LIMIT_PART, BOUNDS_PART
     whole = stated or usual
     if stated is None and units is not None:

@@ -50,15 +50,16 @@ from operator import add
 from typing import Any, TypeVar
 
 from discreet.accounting.gaussian_profile import epsilon_above
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import decimal_text, root_above
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch, weights_of_tables
+from discreet.planning.first_look_parts import NOTHING_TO_FIND, stated_part
 from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import LARGEST_EPSILON, stated_price
 from discreet.planning.two_stage import TwoStagePlan, plan_two_stages
-from discreet.planning.unspecified import Unspecified
+from discreet.planning.unspecified import Unspecified, open_values
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import Event, composed
 
@@ -149,15 +150,19 @@ def price_mixed_batch(
     delta: object = 0,
     rho: object = None,
     weights: Mapping[Any, object] | None = None,
+    first_look: object = None,
 ) -> MixedBatchPlan:
-    """The plan at a total price; reads and spends nothing.
+    """The plan at a total price; reads and spends nothing. `first_look` is a part of the share of each question that
+    has limits or bounds to find, as of a question by itself.
 
     The price is divided so that the weighted sum of the squared errors would be smallest if all questions were alike:
     by the cube roots of the weights, or at a price in rho by their square roots. With a delta, listed tables and ranges
     are priced with Gaussian noise together as well: mu^2 is divided by the square roots, and what is better is taken.
     """
     offer = stated_price(epsilon=epsilon, delta=delta, rho=rho)
-    own = _weights(asked, weights)
+    own, looks = _weights(asked, weights), stated_part(first_look)
+    if looks is not None and not any(_finds_limits(query, left) for query, left in asked.open.values()):
+        raise InvalidQuery(NOTHING_TO_FIND)
     if offer.rho is not None and offer.delta and not any(left.keys for _, left in asked.open.values()):
         cure = "leave delta out: without unknown keys, nothing that is priced in rho needs one."
         raise InvalidParameter(expected("no delta beside rho", "delta", decimal_text(offer.delta), cure))
@@ -172,7 +177,8 @@ def price_mixed_batch(
     found = {}
     for name, (query, left) in asked.open.items():
         delta_share = shares[name] / finding if left.keys else Fraction(0)
-        found[name] = plan_two_stages(query, left, **_part(offer, shares[name], delta_share))
+        own_left = replace(left, share=looks if _finds_limits(query, left) else None)
+        found[name] = plan_two_stages(query, own_left, **_part(offer, shares[name], delta_share))
     apart = _made(asked, planned, found, shares)
     if offer.rho is not None or not offer.delta or len(planned) < 2:
         return apart
@@ -185,6 +191,11 @@ def price_mixed_batch(
     shares = {**shares, **{name: share * part for name, share in own_shares.items()}}
     cost = Guarantee(epsilon=whole.epsilon, delta=whole.delta)
     return replace(_made(asked, joint, found, shares), together=cost)
+
+
+def _finds_limits(query: Query, left: Unspecified) -> bool:
+    """Whether a question has more to find than keys."""
+    return bool(left.limits or open_values(query))
 
 
 def plan_within(

@@ -15,6 +15,7 @@ from discreet.exact.given_values import flag
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name
 from discreet.planning.contribution_limits import check_moved
+from discreet.planning.first_look_parts import NOTHING_TO_FIND
 from discreet.planning.forms import DISTINCT, UNITS
 from discreet.planning.plan import Query
 from discreet.planning.planner import level
@@ -151,12 +152,15 @@ class BatchQuestion(Unreleased, ABC):
         weights: Mapping[Any, object] | None = None,
         confidence: float = 0.95,
         assume: Mapping[str, int] | None = None,
+        first_look: object = None,
     ) -> BatchPlan:
         """The priced batch: what would be measured and charged. Arguments as of `release`."""
         rows_of(assume)  # a wrong one is refused where nothing depends on it, too
         if within is None:
             _check_parts(relative, stated=(epsilon, rho) != (None, None))
-            return self._priced(epsilon=epsilon, delta=delta, rho=rho, weights=weights)
+            return self._priced(epsilon=epsilon, delta=delta, rho=rho, weights=weights, first_look=first_look)
+        if first_look is not None:
+            raise InvalidQuery(NOTHING_TO_FIND)
         if (epsilon, rho) != (None, None):
             named = "epsilon" if rho is None else "rho"
             raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
@@ -203,6 +207,7 @@ class BatchQuestion(Unreleased, ABC):
         weights: Mapping[Any, object] | None = None,
         confidence: float = 0.95,
         assume: Mapping[str, int] | None = None,
+        first_look: object = None,
     ) -> Explanation:
         """The strategy, the noise, the error of each table and the runners-up, without reading a row; arguments as of
         `release`. `assume` says of how many rows a cell is, for all errors that depend on it.
@@ -222,6 +227,7 @@ class BatchQuestion(Unreleased, ABC):
             weights=weights,
             confidence=confidence,
             assume=assume,
+            first_look=first_look,
         )
         return self._account(plan, wanted, assume)
 
@@ -270,6 +276,7 @@ class BatchQuestion(Unreleased, ABC):
         confidence: float = 0.95,
         assume: Mapping[str, int] | None = None,
         fresh: bool = False,
+        first_look: object = None,
     ) -> BatchRelease:
         """All tables, noisy and consistent, charged once before a row is read.
 
@@ -284,6 +291,8 @@ class BatchQuestion(Unreleased, ABC):
             assume: ``{"rows": n}``, of how many rows a cell is that `within` speaks of; an answer from fewer rows may
                 be farther off.
             fresh: draws anew, and pays, where the same batch was released before.
+            first_look: the part of the share of each question that finds its limits and bounds, as of
+                ``Question.release``.
 
         Raises:
             BudgetExceeded: it does not fit; nothing is spent.
@@ -302,9 +311,11 @@ class BatchQuestion(Unreleased, ABC):
             weights=weights,
             confidence=confidence,
             assume=assume,
+            first_look=first_look,
         )
         if relative:  # as a document has them, in rows
             within = self._targets(within, relative=True, assume=assume).errors
         price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within, "assume": assume}
+        price["first_look"] = first_look
         call = ReleaseCall(document=self.document, price=price, weights=weights)
         return self._source.release_batch(plan, fresh=fresh, confidence=wanted, call=call)

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.errors import printable
+from discreet.errors import InvalidQuery, printable
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch
+from discreet.planning.first_look_parts import NOTHING_TO_FIND
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.batch_targets import BatchTargets, batch_targets, cheapest_tables
 from discreet.query.explain_batch import explain_batch
@@ -46,8 +47,10 @@ class ListedBatchQuestion(BatchQuestion):
         name = self._source.declaration.title
         return printable(f"<batch about {name!r}: {len(self._batch.tables)} tables, {columns}>")
 
-    def _priced(self, **price: Any) -> BatchPlan:
+    def _priced(self, *, first_look: object = None, **price: Any) -> BatchPlan:
         """The plan at a stated price."""
+        if first_look is not None:
+            raise InvalidQuery(NOTHING_TO_FIND)
         return price_batch(self._batch, **price)
 
     def _targets(self, within: object, *, relative: bool, assume: Mapping[str, int] | None) -> BatchTargets:

@@ -301,10 +301,10 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         Returns a ``Release``. Raises BudgetExceeded (nothing spent), InvalidParameter, InvalidQuery, EngineError
         (spent).
         """
-        offer = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within}
+        offer = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within, "first_look": first_look}
         if bounds is not None:
             stated = {"up_to": up_to, "relative": relative, "confidence": confidence, "weights": weights}
-            stated |= {"report": report, "first_look": first_look}
+            stated["report"] = report
             return self._released_within(bounds, {**offer, **stated, "fresh": fresh, "to": to})
         wanted = level(confidence)
         in_rounds = flag("relative", relative) or up_to is not None

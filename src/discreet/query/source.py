@@ -35,7 +35,7 @@ class ReleaseCall:
     document: Callable[[], dict[str, Any]]
     """The question, without the steps after the noise."""
     price: Mapping[str, Any]
-    """``epsilon``, ``delta``, ``rho`` and ``within``, as they were stated."""
+    """``epsilon``, ``delta``, ``rho``, ``within`` and ``first_look``, as they were stated."""
     weights: Mapping[Any, object] | None = None
     account: Callable[[], Mapping[str, Any]] | None = None
     """What `explain` says of it at 95 %, where the plan alone does not say it: of verbs with answers of their own."""

@@ -264,7 +264,9 @@ class QuestionBody(BaseModel):
 
 
 class PriceBody(BaseModel):
-    """A price: epsilon, or rho, or the error that is wanted; amounts are decimals in text."""
+    """A price: epsilon, or rho, or the error that is wanted; amounts are decimals in text. `first_look` is the part of
+    an epsilon or a rho that finds limits and bounds.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -273,6 +275,7 @@ class PriceBody(BaseModel):
     rho: Decimals | None = None
     within: dict[str, Decimals] | None = None
     confidence: Decimals | None = None
+    first_look: Decimals | None = None
 
 
 class AskBody(BaseModel):

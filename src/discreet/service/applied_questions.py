@@ -17,6 +17,7 @@ from discreet.hierarchies.hierarchy_question import HierarchyQuestion
 from discreet.hierarchies.measured_levels import HierarchyRelease
 from discreet.inference.interval_propagation import HIGH, LOW
 from discreet.logs.top_keys import Top
+from discreet.planning.first_look_parts import NOTHING_TO_FIND
 from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.series.series_question import SeriesQuestion
 from discreet.truncation.total_reading import TruncatedTotal
@@ -85,6 +86,8 @@ def applied_size(question: Any) -> AppliedSize | None:
 
 def applied_arguments(question: Any, given: Mapping[str, Any]) -> dict[str, Any] | None:
     """What `explain` and `release` of such a question are given; none, where it is another one."""
+    if "first_look" in given and isinstance(question, UnpricedQuestion | HierarchyQuestion):
+        raise InvalidQuery(NOTHING_TO_FIND)
     if isinstance(question, UnpricedQuestion):
         for name in ("within", "weights"):
             if name in given:

@@ -17,6 +17,7 @@ from discreet.answers.ranges_release import RangesRelease
 from discreet.answers.release import Release
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.inference.post_processing import expectation
+from discreet.planning.first_look_parts import NOTHING_TO_FIND
 from discreet.planning.plan import Query
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain_batch import WORST, label
@@ -77,6 +78,8 @@ def arguments_of(question: Any, ask: Ask) -> dict[str, Any]:
             if stated in found
         }
     if isinstance(question, AllRanges):
+        if "first_look" in found:
+            raise InvalidQuery(NOTHING_TO_FIND)
         if "weights" in found:
             cure = "leave them out: a question about ranges has one table."
             raise InvalidParameter(expected("no weights", "weights", "some", cure))

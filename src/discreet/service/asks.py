@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import confidence_level, delta_or_zero, positive
 from discreet.exact.written_amounts import LONGEST_TEXT, MOST_DIGITS, is_amount, written_amount
+from discreet.planning.first_look_parts import stated_part
 from discreet.planning.group_keys import UNKNOWN_WORDS
 from discreet.query.document_parts import plain_document
 from discreet.statements.dialects import dialect_named
@@ -28,8 +30,8 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 FIELDS = ("question", "price", "weights", "fresh", "plan")
 SQL_FIELDS = ("sql", "dialect", "keys", "max_groups", "max_rows")
 PRICES = {
-    "epsilon": ("epsilon", "delta"),
-    "rho": ("rho", "delta"),
+    "epsilon": ("epsilon", "delta", "first_look"),
+    "rho": ("rho", "delta", "first_look"),
     "within": ("within", "confidence", "delta"),
 }
 """The kinds of price, each by the name that tells it, with what may stand beside it."""
@@ -65,7 +67,9 @@ class Ask:
     question: Mapping[str, Any]
     """``sql`` with what may stand beside it, or ``document``."""
     price: Mapping[str, Any]
-    """The arguments of a release: epsilon, or rho, or within and confidence; delta. Empty for the default."""
+    """The arguments of a release: epsilon, or rho, or within and confidence; delta; the part for first looks. Empty for
+    the default.
+    """
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     fresh: bool = False
     plan: str | None = None
@@ -102,7 +106,7 @@ class Ask:
     def amounts(given: object) -> Mapping[str, Fraction]:
         """An amount of privacy by itself, as in a price: epsilon or rho, with a delta or not."""
         found = _price(given)
-        if not found or "within" in found:
+        if not found or not {"within", "first_look"}.isdisjoint(found):
             cure = 'write {"epsilon": "0.5"} or {"rho": "0.05"}.'
             raise InvalidParameter(expected("an amount", "amount", sorted(found), cure))
         return found
@@ -224,7 +228,7 @@ def _price(given: object) -> Mapping[str, Any]:
     if given is None or given == {}:
         return {}
     cure = 'write {"epsilon": "0.1"}, {"rho": "0.01"} or {"within": {"column": "25"}, "confidence": "0.95"}.'
-    asked = _fields("price", given, ("epsilon", "delta", "rho", "within", "confidence"), cure)
+    asked = _fields("price", given, tuple(dict.fromkeys(chain(*PRICES.values()))), cure)
     kinds = [kind for kind in PRICES if asked.get(kind) is not None]
     if len(kinds) != 1 or any(name not in PRICES[kinds[0]] for name in asked if asked[name] is not None):
         raise InvalidParameter(expected("one kind of price", "price", sorted(asked), cure))
@@ -239,6 +243,8 @@ def _price(given: object) -> Mapping[str, Any]:
         found[kinds[0]] = positive(kinds[0], amount(kinds[0], asked[kinds[0]]))
     if asked.get("delta") is not None and (delta := delta_or_zero(amount("delta", asked["delta"]))):
         found["delta"] = delta
+    if asked.get("first_look") is not None:
+        found["first_look"] = stated_part(amount("first_look", asked["first_look"]))
     return found
 
 
