@@ -126,7 +126,7 @@ def of_opendp(python: str, scores: Reals, epsilon: float) -> tuple[float, float,
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "scores.npy")
         np.save(path, scores.astype(np.int64))
-        script = str(Path(__file__).parent / "rivals" / "noisy_max_opendp.py")
+        script = str(Path(__file__).parent / "rivals" / "selection_opendp.py")
         command = [python, script, path, str(epsilon), str(DRAWS)]
         found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603 (a command that its user named)
     short = float(np.mean(scores.max() - scores[found["chosen"]]))

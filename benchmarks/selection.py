@@ -112,7 +112,8 @@ def beside_opendp(python: str, chance: np.random.Generator) -> None:
             with tempfile.TemporaryDirectory() as folder:
                 path = str(Path(folder) / "counts.npy")
                 np.save(path, counts)
-                command = [python, str(Path(__file__).parent / "rivals" / "top_k_opendp.py"), path, str(k), str(BESIDE)]
+                script = str(Path(__file__).parent / "rivals" / "selection_opendp.py")
+                command = [python, script, path, "1", str(BESIDE), str(k)]
                 found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603 (a command that its user named)
             chosen = [np.array(one) for one in found["chosen"]]
             cells.setdefault(f"OpenDP {found['version']}", []).append(_cell(counts, chosen, found["seconds"]))
