@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference import quantile_estimates
-from discreet.inference.estimators import ESTIMATORS, lattices_of, widths
-from discreet.language.checked_expressions import Value
-from discreet.planning.aggregates import MEAN, Aggregate
+from discreet.inference.estimators import ESTIMATORS, StatedEnds, lattices_of, widths
 from discreet.planning.bernstein import Reals
 from discreet.planning.linear_error import half_width
 from discreet.planning.plan import Column, NoiseClasses, Plan
-from discreet.sensitivity.intervals import outward
 
 LARGEST_COUNT = 2**62
 ROUNDINGS = 8
@@ -83,37 +78,20 @@ def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: flo
     value, low, high = estimator.interval(blocks, asked, totals, confidence)
     untold = estimator.tells_nothing(asked, low, high)
     found = Estimate(start + unit * value, start + unit * low, start + unit * high, untold)
-    if asked.statistic is MEAN:
-        return _with_stated_ends(found, asked, high)
-    least, most = estimator.possible(asked)
-    if not math.isfinite(most):
-        return found
-    stated = Fraction(estimator.unit(asked, [_stated_width(value) for value in asked.values]))
-    ends = outward(Fraction(least) * stated, Fraction(most) * stated)
-    first, last = float(ends.low), float(ends.high)
-    values, lower, upper = (np.clip(part, first, last) for part in (found.values, found.low, found.high))
-    lower, upper = np.where(low <= least, first, lower), np.where(high >= most, last, upper)
-    return replace(found, values=values, low=lower, high=upper)
+    ends = estimator.ends(asked)
+    return found if ends is None else _within_ends(found, ends, low <= ends.least, high >= ends.most)
 
 
-def _stated_width(value: Value) -> Fraction:
-    """The range of a column by its stated bounds: that of its lattice may be smaller, or larger."""
-    interval = quantile_estimates.bounds_of(value)
-    return (interval.high - interval.low) or Fraction(1)
-
-
-def _with_stated_ends(found: Estimate, asked: Aggregate, high: Reals) -> Estimate:
-    """A mean between the stated bounds: the last point of the lattice, a `high` of 1, may lie below or above the upper.
-    Where doubles are few in so small a range, ends are rounded outward.
+def _within_ends(found: Estimate, ends: StatedEnds, at_low: Reals, at_high: Reals) -> Estimate:
+    """An estimate within what the stated bounds allow, and as far as that where it was as far as the lattice allows:
+    the last point of that may lie below or above. Where doubles are few in so small a range, ends are rounded outward.
     """
-    interval = quantile_estimates.bounds_of(asked.values[0])
-    ends = outward(interval.low, interval.high)
-    least, most = float(ends.low), float(ends.high)
+    first, last = ends.low, ends.high
     lower, upper = found.low, found.high
-    if most - least < FINE_RANGE * max(abs(least), abs(most)):
+    if last - first < FINE_RANGE * max(abs(first), abs(last)):
         lower, upper = np.nextafter(lower, -np.inf), np.nextafter(upper, np.inf)
-    values, lower, upper = (np.clip(part, least, most) for part in (found.values, lower, upper))
-    return replace(found, values=values, low=lower, high=np.where(high >= 1, most, upper))
+    values, lower, upper = (np.clip(part, first, last) for part in (found.values, lower, upper))
+    return replace(found, values=values, low=np.where(at_low, first, lower), high=np.where(at_high, last, upper))
 
 
 def half_width_for(plan: Plan, column: Column, rows: float, confidence: float) -> float:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference import covariances, moments, regressions
+from discreet.inference.quantile_estimates import bounds_of
 from discreet.inference.ratio_intervals import PivotNoise
 from discreet.inference.regressions import RegressionLine
 from discreet.mechanisms.gaussian import Gaussian
@@ -25,11 +27,23 @@ from discreet.planning.bernstein import Reals
 from discreet.planning.column_lattice import Lattice
 from discreet.planning.plan import PricedBlock
 from discreet.planning.signed_products import evenly, forms_of_line
+from discreet.sensitivity.intervals import outward
 
 Blocks = Sequence[PricedBlock]
 Unit = Callable[[Aggregate, Sequence[Any]], Any]
 Ends = tuple[Reals, Reals, Reals]
 """Values, lower ends and upper ends."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatedEnds:
+    """The ends of all values that a statistic can have: over ranges of 1, and in the units of its columns."""
+
+    least: float
+    most: float
+    low: float
+    high: float
+    """Both rounded outward."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +71,20 @@ class Estimator:
         """
         least, most = self.possible(asked)
         return (low <= least) & (high >= most)
+
+    def ends(self, asked: Aggregate) -> StatedEnds | None:
+        """The ends of all values that there can be between the stated bounds of its columns; None where there are none.
+
+        Of these bounds, and not of the lattice, whose range may be smaller, or larger.
+        """
+        least, most = self.possible(asked)
+        if not math.isfinite(most):
+            return None
+        bounds = [bounds_of(value) for value in asked.values]
+        unit = Fraction(self.unit(asked, [own.high - own.low for own in bounds]))
+        start = bounds[-1].low if self.shifted else Fraction(0)
+        ends = outward(start + Fraction(least) * unit, start + Fraction(most) * unit)
+        return StatedEnds(least=least, most=most, low=float(ends.low), high=float(ends.high))
 
 
 def lattices_of(blocks: Blocks, asked: Aggregate) -> list[Lattice]:
