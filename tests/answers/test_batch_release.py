@@ -167,6 +167,22 @@ def test_differences_are_those_of_sums(stated: dict[str, Any]) -> None:
             answer.difference("b", "n", first, second)
 
 
+def test_sums_whose_noise_cancels_hold_what_rounding_leaves() -> None:
+    """Of real amounts: two ways to the same sum differ in their last digits, where no noise is left to cover them."""
+    rows = pa.table(
+        {"g": [i // 4 for i in range(80)], "h": [i % 4 for i in range(80)], "x": [0.1 * i for i in range(80)]}
+    )
+    stated: dict[str, Any] = {"unit": dp.ROW, "bounds": {"x": (0, 8)}, "keys": {"g": range(20), "h": range(4)}}
+    table = dp.protect(rows, **stated, budget=dp.Budget(epsilon=1e6))
+    for epsilon in (1, 1000):
+        answer = table.group_by("g", "h", cube=True).agg(s=_.x.sum()).release(epsilon=epsilon)
+        for g in range(20):
+            nothing = answer.sum(("g", "h"), "s", g=g) - answer.sum("g", "s", g=g)
+            assert nothing.low <= 0 <= nothing.high < 1e-6
+            third = 0.1 * answer.sum("g", "s", g=g) - 0.1 * answer.sum(("g", "h"), "s", g=g) + 1
+            assert third.low <= 1 <= third.high < 1 + 1e-6
+
+
 def test_sums_are_of_columns_and_keys_that_there_are() -> None:
     answer = cube().release(epsilon=1)
     for arguments, stated, text in (

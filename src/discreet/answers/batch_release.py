@@ -176,8 +176,10 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
             for block, own in zip(found.blocks, found.coefficients, strict=True)
             for component, weight in enumerate(own)
         }
-        value = math.fsum((release[column] * weights).tolist())
-        return Combination(self._plan, value, forms, self._confidence)
+        value, size = (
+            math.fsum(own.tolist()) for own in (release[column] * weights, np.abs(release[column] * weights))
+        )
+        return Combination(self._plan, value, forms, self._confidence, size)
 
     def _planned(self, table: object) -> Name:
         """The name of a table that was planned with others."""

@@ -40,6 +40,10 @@ CANCELLED = 1e-9
 """Coefficients below this part of the largest are what is left of noise that cancels."""
 
 LARGEST_FACTOR = 1e100
+DIGITS = 2.0**-40
+"""Of what was added up: more than the rounding of its estimates and of their sum."""
+DROWNED = 2.0**-20
+"""Noise that reaches so much of what was added up is hardly ever within its rounding."""
 
 Forms = Mapping[tuple[int, int], tuple[Reals, ...]]
 
@@ -57,10 +61,13 @@ class Combination(NoTruth):
     """For a block and a component the coefficients of the noise in each measured part."""
     confidence: float
     """That of `low` and `high`."""
+    size: float = 0.0
+    """What was added up, without signs: rounding is in proportion to it, also where all noise cancels."""
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """The ends that hold the exact answer with this confidence."""
         half = self._half_width(level(confidence))
+        half += DIGITS * self.size if half < DROWNED * self.size else 0.0
         return self.value - half, self.value + half
 
     @property
@@ -91,7 +98,8 @@ class Combination(NoTruth):
 
     def __add__(self, other: object) -> Combination:
         if isinstance(other, int | float):
-            return Combination(self.plan, self.value + _finite(other), self.forms, self.confidence)
+            size = self.size + abs(_finite(other))
+            return Combination(self.plan, self.value + other, self.forms, self.confidence, size)
         if not isinstance(other, Combination):
             return NotImplemented
         if other.plan is not self.plan:
@@ -102,7 +110,7 @@ class Combination(NoTruth):
             mine = forms.get(key, tuple(np.zeros_like(part) for part in own))
             forms[key] = tuple(a + b for a, b in zip(mine, own, strict=True))
         confidence = max(self.confidence, other.confidence)
-        return Combination(self.plan, self.value + other.value, forms, confidence)
+        return Combination(self.plan, self.value + other.value, forms, confidence, self.size + other.size)
 
     __radd__ = __add__
 
@@ -120,7 +128,7 @@ class Combination(NoTruth):
             return NotImplemented
         factor = _finite(factor)
         forms = {key: tuple(factor * part for part in own) for key, own in self.forms.items()}
-        return Combination(self.plan, factor * self.value, forms, self.confidence)
+        return Combination(self.plan, factor * self.value, forms, self.confidence, abs(factor) * self.size)
 
     __rmul__ = __mul__
 

@@ -18,6 +18,7 @@ from discreet.planning.plan import Column, NoiseClasses, Plan
 LARGEST_COUNT = 2**62
 ROUNDINGS = 8
 """Units in the last place that sums and products of doubles are off by at most."""
+Flags = NDArray[np.bool_]
 FINE_RANGE = 2.0**-20
 """Of the bounds themselves: in a range that is smaller, doubles are not much finer than noise."""
 
@@ -82,7 +83,7 @@ def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: flo
     return found if ends is None else _within_ends(found, ends, low <= ends.least, high >= ends.most)
 
 
-def _within_ends(found: Estimate, ends: StatedEnds, at_low: Reals, at_high: Reals) -> Estimate:
+def _within_ends(found: Estimate, ends: StatedEnds, at_low: Flags, at_high: Flags) -> Estimate:
     """An estimate within what the stated bounds allow, and as far as that where it was as far as the lattice allows:
     the last point of that may lie below or above. Where doubles are few in so small a range, ends are rounded outward.
     """

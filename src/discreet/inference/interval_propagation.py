@@ -14,12 +14,15 @@ Proof
     arithmetic makes of theirs: each operation here is monotone in each argument on the intervals that it is given, or
     its ends are infinite. A choice is one of its branches, and lies between the least and the greatest of their ends.
 Rounding
-    Doubles: the last digits of an end may be off, as those of the values are.
+    Ends are rounded outward, operation by operation (`inference.outward_rounding`), or of a linear form as
+    `inference.estimate` does; of constants whose sum is smaller than they are, by some units in their last place.
 Source
     Moore, Interval Analysis (1966), chapter 3; Bonferroni (1936).
 Mutant
     one-for-all: each column's ends have the whole confidence; killed by test_ends_are_shared_among_columns.
     first-branch-alone: a choice has the ends of its first branch; killed by test_a_choice_lies_between_its_branches.
+    constants-cancel-exactly: rounding is of what is left of constants; killed by
+    test_constants_that_cancel_leave_what_their_rounding_takes.
 """
 
 from __future__ import annotations
@@ -34,13 +37,11 @@ import ibis.expr.operations as ops
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.estimate import Estimate, estimates
+from discreet.inference.estimate import ROUNDINGS, Estimate, estimates
+from discreet.inference.outward_rounding import Ends, Reals, added, divided, multiplied, nearly, root, subtracted
 from discreet.planning.aggregates import SUM, Aggregate
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Column, Plan
-
-Reals = NDArray[np.float64]
-Ends = tuple[Reals, Reals]
 
 LOW, HIGH = "_low", "_high"
 BEFORE_HALF = math.nextafter(0.5, 0)
@@ -51,26 +52,15 @@ def _monotone(function: Callable[[Reals], Reals], x: Ends) -> Ends:
     return function(x[0]), function(x[1])
 
 
-def _from_zero(function: Callable[[Reals], Reals], x: Ends) -> Ends:
+def _from_zero(function: Callable[[Ends], Ends], x: Ends) -> Ends:
     """Of a function that is there from 0 on: where all of the interval is below, nothing is known."""
-    low, high = _monotone(lambda v: function(np.maximum(v, 0.0)), x)
+    low, high = function((np.maximum(x[0], 0.0), np.maximum(x[1], 0.0)))
     return np.where(x[1] < 0, -np.inf, low), np.where(x[1] < 0, np.inf, high)
 
 
 def _absolute(x: Ends) -> Ends:
     sizes = np.abs(x[0]), np.abs(x[1])
     return np.where((x[0] <= 0) & (x[1] >= 0), 0.0, np.minimum(*sizes)), np.maximum(*sizes)
-
-
-def _corners(x: Ends, y: Ends, function: Callable[[Reals, Reals], Reals]) -> Ends:
-    found = [function(a, b) for a in x for b in y]
-    return np.minimum.reduce(found), np.maximum.reduce(found)
-
-
-def _quotient(x: Ends, y: Ends) -> Ends:
-    low, high = _corners(x, y, np.divide)
-    around = (y[0] <= 0) & (y[1] >= 0)  # a divisor that may be 0: the quotient may be anything
-    return np.where(around, -np.inf, low), np.where(around, np.inf, high)
 
 
 def _clipped(op: Any, x: Ends) -> Ends:
@@ -109,18 +99,18 @@ ENDS: dict[type[ops.Node], Callable[..., Ends]] = {
     ops.Clip: _clipped,
     ops.Negate: lambda _, x: (-x[1], -x[0]),
     ops.Abs: lambda _, x: _absolute(x),
-    ops.Exp: lambda _, x: _monotone(np.exp, x),
-    ops.Sqrt: lambda _, x: _from_zero(np.sqrt, x),
-    ops.Ln: lambda _, x: _from_zero(np.log, x),
+    ops.Exp: lambda _, x: nearly(np.exp, x, 0.0),
+    ops.Sqrt: lambda _, x: _from_zero(root, x),
+    ops.Ln: lambda _, x: _from_zero(lambda v: nearly(np.log, v, -np.inf), x),
     ops.Floor: lambda _, x: _monotone(np.floor, x),
     ops.Ceil: lambda _, x: _monotone(np.ceil, x),
     ops.Round: _rounded,
     ops.IfElse: lambda _, *parts: _of_branches(*parts),
     ops.SearchedCase: lambda _, *parts: _of_branches(*parts),
-    ops.Add: lambda _, x, y: (x[0] + y[0], x[1] + y[1]),
-    ops.Subtract: lambda _, x, y: (x[0] - y[1], x[1] - y[0]),
-    ops.Multiply: lambda _, x, y: _corners(x, y, np.multiply),
-    ops.Divide: lambda _, x, y: _quotient(x, y),
+    ops.Add: lambda _, x, y: added(x, y),
+    ops.Subtract: lambda _, x, y: subtracted(x, y),
+    ops.Multiply: lambda _, x, y: multiplied(x, y),
+    ops.Divide: lambda _, x, y: divided(x, y),
     ops.Greatest: lambda _, *parts: _chosen(parts, np.maximum),
     ops.Least: lambda _, *parts: _chosen(parts, np.minimum),
 }
@@ -173,7 +163,8 @@ class CalculatedInterval:
         exact = None if form is None else _column(self.plan, *form)
         if exact is not None:
             [estimate] = estimates(replace(self.plan, columns=(exact,)), self.totals, confidence).values()
-            return estimate.low, estimate.high
+            spread = 0.0 if form is None else _rounded_away(self.plan, *form)
+            return estimate.low - spread, estimate.high + spread
         used = {field.name for field in self.op.find(ops.Field, filter=ops.Value)}
         own = estimates(self.plan, self.totals, 1 - (1 - confidence) / max(1, len(used)))
         with np.errstate(all="ignore"):
@@ -190,6 +181,14 @@ def _ends(op: Any, columns: Mapping[str, Estimate]) -> Ends:
         return value, value
     low, high = ENDS[type(op)](op, *(_ends(argument, columns) for argument in arguments(op) or ()))
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def _rounded_away(plan: Plan, coefficients: Mapping[str, float], constant: float) -> float:
+    """What rounding may have taken of constants and offsets that are larger than their sum: nothing, where there are
+    none, so that ends of whole numbers stay whole.
+    """
+    own = [coefficients[c.aggregate.name] * c.offset for c in plan.columns if c.aggregate.name in coefficients]
+    return ROUNDINGS * float(np.spacing(sum(map(abs, own)) + abs(constant))) if any(own) or constant else 0.0
 
 
 Form = tuple[dict[str, float], float]
