@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
 import threading
 import time
@@ -12,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depth import examples
+from discreet.pgwire.message_stream import MessageStream
+from discreet.pgwire.session import Session
 from pg_sockets import (
     FLUSH,
     SYNC,
@@ -195,6 +198,33 @@ def test_a_statement_is_canceled_and_stays_charged() -> None:
         found = client.until("Z")
         assert state(found) == "57014"
         assert float(service.table.budget.spent.epsilon) == pytest.approx(0.1)
+        assert letters(client.ask(query("SELECT 1"))) == "TDCZ"
+
+
+@pytest.mark.parametrize("asked", [query("SELECT 1"), query("SELECT nothing FROM people"), parse("SELECT 1") + SYNC])
+def test_a_request_to_cancel_an_answer_that_has_its_end_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch, asked: bytes
+) -> None:
+    """It comes while the client is slow to take the end: an error now would be one of the next statement."""
+    flush, serve, sessions, armed = MessageStream.flush, Session.serve, list[Session](), list[bool]()
+
+    async def served(session: Session) -> None:
+        sessions.append(session)
+        await serve(session)
+
+    async def flushed(stream: MessageStream) -> None:
+        if armed and armed.pop():
+            sessions[0].cancel()
+            await asyncio.sleep(0)
+        await flush(stream)
+
+    monkeypatch.setattr(Session, "serve", served)
+    monkeypatch.setattr(MessageStream, "flush", flushed)
+    with running(StubService()) as port, RawClient(port) as client:
+        plain = letters(client.ask(asked))
+        armed.append(True)
+        assert letters(client.ask(asked)) == plain
+        assert not armed
         assert letters(client.ask(query("SELECT 1"))) == "TDCZ"
 
 

@@ -49,10 +49,15 @@ class Session:
         self._skipping = False
         self._work: asyncio.Task[None] | None = None
         self._canceled = False
+        self._answered = False
 
     def cancel(self) -> None:
-        """Ends the statement that is running, if one is; what it was charged stays."""
-        if self._work is not None and not self._work.done():
+        """Ends the statement that is running, if one is; what it was charged stays.
+
+        One whose answer has its end already, and waits for the client to take it, is left: an error after that would be
+        one of the next statement.
+        """
+        if self._work is not None and not self._work.done() and not self._answered:
             self._canceled = True
             self._work.cancel()
 
@@ -64,6 +69,7 @@ class Session:
             message = await self._stream.read()
             if message is None or isinstance(message, Terminate):
                 return
+            self._answered = False
             self._work = asyncio.ensure_future(self._guarded(message))
             try:
                 await self._work
@@ -97,10 +103,15 @@ class Session:
             self._status = "E"
         self._stream.send(framing.error(refused.fields))
         if isinstance(message, Query | FunctionCall | Sync):
-            self._stream.send(framing.ready(self._status))
-            await self._stream.flush()
+            await self._ready()
         else:
             self._skipping = True
+
+    async def _ready(self) -> None:
+        """Says that the next statement may come."""
+        self._stream.send(framing.ready(self._status))
+        self._answered = True
+        await self._stream.flush()
 
     @property
     def _handlers(self) -> Mapping[type[Any], Callable[[Any], Awaitable[None]]]:
@@ -135,8 +146,7 @@ class Session:
                 await self._send_rows(result, 0, len(result.rows), codes)
             self._stream.send(framing.complete(result.complete_tag(len(result.rows))))
         self._portals.close("S", "")
-        self._stream.send(framing.ready(self._status))
-        await self._stream.flush()
+        await self._ready()
 
     async def _copy(self, one: Statement) -> None:
         result, options = await self._runner.copy(one.text)
@@ -226,8 +236,7 @@ class Session:
         self._skipping = False
         if self._status == "I":
             self._portals.end_transaction()
-        self._stream.send(framing.ready(self._status))
-        await self._stream.flush()
+        await self._ready()
 
     async def _flush(self, message: Flush) -> None:
         del message
