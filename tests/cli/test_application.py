@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -63,3 +64,34 @@ def test_an_interruption_says_what_stays(ask: Run, monkeypatch: pytest.MonkeyPat
     done = ask()
     assert done.exit_code == 130
     assert "What was charged stays charged" in done.stderr
+
+
+@pytest.mark.parametrize("module", ["discreet.cli.application", "typer", "discreet.errors"])
+def test_an_interruption_while_it_starts_has_no_traceback(module: str) -> None:
+    """Whatever is being loaded by then."""
+    program = f"""if True:
+        import sys
+        class Interrupted:
+            def find_spec(self, name, *_):
+                if name == {module!r}:
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Interrupted())
+        from discreet.cli import main
+        main()
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted. Nothing was charged.\n")
+
+
+def test_an_interruption_while_it_ends_has_no_traceback() -> None:
+    """Somebody who is impatient interrupts twice."""
+    program = """if True:
+        import atexit, os, signal, sys
+        atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+        sys.argv[1:] = ["--version"]
+        from discreet.cli import main
+        main()
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    assert done.stdout == f"discreet {version('discreet')}\n"
