@@ -164,6 +164,15 @@ def test_what_cannot_be_answered_is_logged_and_refused_in_one_way(
     assert "passwd" not in caplog.text
 
 
+@pytest.mark.parametrize(
+    "sql", ["SELECT '99999-01-01'::date", "SELECT 'infinity'::timestamp", "SELECT ARRAY['0044-03-15 BC'::date]"]
+)
+def test_values_that_python_lacks_are_refused_as_all_else(catalog: CatalogAnswers, sql: str) -> None:
+    """DuckDB computes them; what failed after that was told as a failure after a charge, and there was none."""
+    with pytest.raises(Refused, match="one about the catalog that can be answered here"):
+        catalog.answer(tree_of(sql), SESSION)
+
+
 def test_the_database_reaches_nothing_outside(catalog: CatalogAnswers) -> None:
     for sql in (
         "SELECT * FROM read_text('/etc/hostname')",

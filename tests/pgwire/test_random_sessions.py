@@ -46,10 +46,11 @@ STATEMENTS = (
     "SET discreet.epsilon = 0.2", "SET discreet.intervals = on", "SET LOCAL discreet.rho = 0.1", "RESET ALL",
     "DISCARD ALL",
     "DECLARE c CURSOR FOR SELECT COUNT(*) AS n FROM people", "FETCH 2 FROM c", "CLOSE c", "DEALLOCATE a", "LISTEN x",
+    "SELECT $1::date", "SELECT '99999-01-01'::timestamp",
     "COPY people TO STDOUT", "DROP TABLE people", "SELECT 1; SELECT 2", "SELECT count(*) FROM pg_class",
 )  # fmt: skip
 NAMES = ("", "", "a", "b")
-VALUES = ((), (b"1",), (None,), (b"30",), (struct.pack("!i", 7),), (b"x", b"y"), (b"\xff",), (b"",))
+VALUES = ((), (b"1",), (None,), (b"30",), (struct.pack("!i", 7),), (b"x", b"y"), (b"\xff",), (b"",), (b"99999-01-01",))
 
 
 def one_message(chance: random.Random) -> bytes:
