@@ -95,11 +95,24 @@ def test_copy() -> None:
         {"form": "binary", "header": False, "delimiter": None},
     )
     assert copied_query("COPY (SELECT 1) TO STDOUT CSV HEADER DELIMITER ';'")[1]["delimiter"] == ";"
+    plain = {"form": "csv", "header": False, "delimiter": None}
+    assert copied_query("COPY (SELECT 1) TO STDOUT WITH DELIMITER AS ',' CSV")[1] == {**plain, "delimiter": ","}
+    whole = "COPY (SELECT 1) TO STDOUT (FORMAT csv, HEADER false, NULL '', QUOTE '\"', ESCAPE '\"', ENCODING 'UTF8')"
+    assert copied_query(whole)[1] == plain
     for sql in (
         "COPY people TO STDOUT",
         "COPY people FROM STDIN",
         "COPY (SELECT 1) TO '/tmp/x'",
         "COPY (SELECT 1) TO PROGRAM 'x'",
+        "COPY (SELECT 1) TO STDOUT (FORMAT csv, NULL 'none')",
+        "COPY (SELECT 1) TO STDOUT (NULL '')",
+        "COPY (SELECT 1) TO STDOUT (FORMAT csv, QUOTE '*')",
+        "COPY (SELECT 1) TO STDOUT (FORMAT csv, FORCE_QUOTE *)",
+        "COPY (SELECT 1) TO STDOUT (ENCODING 'LATIN1')",
+        "COPY (SELECT 1) TO STDOUT (FORMAT parquet)",
+        "COPY (SELECT 1) TO STDOUT (FORMAT csv, DELIMITER '\"')",
+        "COPY (SELECT 1) TO STDOUT (DELIMITER 'n')",
+        "COPY (SELECT 1) TO STDOUT (DELIMITER",
     ):
         with pytest.raises(Refused):
             copied_query(sql)

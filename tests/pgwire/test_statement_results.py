@@ -15,11 +15,30 @@ TWO = StatementResult.of([ColumnType("a", 25), ColumnType("n", 20)], [("x\ty\\",
 
 def test_copies() -> None:
     assert b"".join(copied(TWO, "text")) == b"x\\ty\\\\\t1\n\\N\t2\n"
+    odd = StatementResult.of([ColumnType("a", 25)], [("\b\f\v,\t\r\n",)])
+    assert b"".join(copied(odd, "text", delimiter=",")) == b"\\b\\f\\v\\,\\t\\r\\n\n"
     assert b"".join(copied(TWO, "csv", header=True, delimiter=";")) == b"a;n\nx\ty\\;1\n;2\n"
     whole = list(copied(TWO, "binary"))
     assert whole[0].startswith(b"PGCOPY\n\xff\r\n\0" + b"\0" * 8 + struct.pack("!hi", 2, 4))
     assert whole[-1] == struct.pack("!h", -1)
     assert b"".join(copied(StatementResult.of([ColumnType("a", 25)], []), "binary"))[-2:] == struct.pack("!h", -1)
+
+
+@pytest.mark.parametrize(
+    ("row", "line"),
+    [
+        ((None,), "\n"),
+        (("",), '""\n'),
+        (("\\.",), '"\\."\n'),
+        (("\\.", None), "\\.,\n"),
+        (("", None, "x"), '"",,x\n'),
+        (('say "a"', "b\r", "c,d", " e", "é\n"), '"say ""a""","b\r","c,d", e,"é\n"\n'),
+    ],
+)
+def test_csv_tells_null_from_empty_text(row: tuple[str | None, ...], line: str) -> None:
+    """Each line is what PostgreSQL 15 writes of these values."""
+    held = StatementResult.of([ColumnType(f"c{i}", 25) for i, _ in enumerate(row)], [row])
+    assert b"".join(copied(held, "csv")).decode() == line
 
 
 @pytest.mark.parametrize(("codes", "found"), [((), [0, 0]), ((1,), [1, 1]), ((0, 1), [0, 1])])

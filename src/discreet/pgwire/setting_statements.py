@@ -16,6 +16,18 @@ _EXPLAIN = re.compile(r"\s*explain\b\s*(\((?P<options>[^)]*)\))?\s*(?P<old>(?:an
 _COPY = re.compile(
     r"\s*copy\s*\((?P<query>.*)\)\s*to\s+stdout\s*(?:with\s*)?(?P<rest>.*?);?\s*", re.IGNORECASE | re.DOTALL
 )
+FORMS = ("text", "csv", "binary")
+ON, OFF = ("true", "on", "1"), ("false", "off", "0")
+BETWEEN = ("(", ",", ")")
+AS_ALWAYS = {
+    "null": {"text": ("\\N",), "csv": ("",)},
+    "quote": {"csv": ('"',)},
+    "escape": {"csv": ('"',)},
+    "encoding": dict.fromkeys(FORMS, ("utf8", "UTF8", "utf-8", "UTF-8")),
+}
+"""Options of COPY that may be stated, by form, as what they are anyway."""
+NO_DELIMITER = {"text": "\\\r\n.abcdefghijklmnopqrstuvwxyz0123456789", "csv": '"\r\n', "binary": ""}
+"""What PostgreSQL does not take as one."""
 OTHER_WORDS = {
     "transaction isolation level": "transaction_isolation",
     "time zone": "TimeZone",
@@ -134,10 +146,26 @@ def copied_query(text: str) -> tuple[str, Mapping[str, Any]]:
     found = _COPY.fullmatch(text)
     if found is None:
         raise Refused.unsupported()
-    rest = words(found["rest"]) if found["rest"].strip() else []
-    form = next((known for known in ("binary", "csv") if known in rest), "text")
-    header = "header" in rest and rest[rest.index("header") + 1 : rest.index("header") + 2] not in (["false"], ["off"])
-    delimiter = rest[rest.index("delimiter") + 1] if "delimiter" in rest[:-1] else None
-    if delimiter is not None and len(delimiter) != 1:
+    stated = _copy_options(words(found["rest"])) if found["rest"].strip() else {}
+    form, delimiter = stated.get("format", "text").lower(), stated.get("delimiter")
+    if form not in FORMS or (delimiter is not None and (len(delimiter) != 1 or delimiter in NO_DELIMITER[form])):
         raise Refused.unsupported()
-    return found["query"], {"form": form, "header": header, "delimiter": delimiter}
+    if any(name in stated and stated[name] not in known.get(form, ()) for name, known in AS_ALWAYS.items()):
+        raise Refused.unsupported()  # a client that reads something else as NULL would read other values
+    return found["query"], {"form": form, "header": stated.get("header", "off") in ON, "delimiter": delimiter}
+
+
+def _copy_options(said: Sequence[str]) -> dict[str, str]:
+    """The options of COPY by name, in its old words or its new ones; whatever else is refused."""
+    left, found = list(said), dict[str, str]()
+    while left:
+        name = left.pop(0)
+        if name in FORMS:
+            found["format"] = name
+        elif name == "header":
+            found[name] = left.pop(0) if left[:1] and left[0] in (*ON, *OFF) else ON[0]
+        elif name in ("format", "delimiter", *AS_ALWAYS) and len(left) > (left[:1] == ["as"]):
+            found[name] = [left.pop(0) for _ in range(1 + (left[0] == "as"))][-1]
+        elif name not in BETWEEN:
+            raise Refused.unsupported()
+    return found

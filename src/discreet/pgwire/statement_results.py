@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +16,8 @@ if TYPE_CHECKING:
 BINARY_COPY = b"PGCOPY\n\xff\r\n\x00" + struct.pack("!ii", 0, 0)
 """The start of a binary copy."""
 END_OF_COPY = struct.pack("!h", -1)
+ESCAPES = str.maketrans({char: f"\\{letter}" for char, letter in zip("\\\b\f\n\r\t\v", "\\bfnrtv", strict=True)})
+"""How a copy as text writes what it would be read by."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,9 +99,14 @@ def copied(
 
 
 def _csv(values: Sequence[str | None], delimiter: str) -> str:
-    line = io.StringIO()
-    csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(["" if one is None else one for one in values])
-    return line.getvalue()
+    """A line as PostgreSQL writes it: NULL is nothing at all, and empty text is quoted."""
+    odd = {delimiter, '"', "\n", "\r"}
+    alone = ("", "\\.") if len(values) == 1 else ("",)
+    shown = (
+        "" if one is None else '"' + one.replace('"', '""') + '"' if one in alone or odd & set(one) else one
+        for one in values
+    )
+    return delimiter.join(shown) + "\n"
 
 
 def _plain(values: Sequence[str | None], delimiter: str) -> str:
@@ -109,6 +114,5 @@ def _plain(values: Sequence[str | None], delimiter: str) -> str:
 
 
 def _escaped(value: str, delimiter: str) -> str:
-    for char, written in (("\\", "\\\\"), ("\n", "\\n"), ("\r", "\\r")):
-        value = value.replace(char, written)
-    return value.replace(delimiter, "\\t" if delimiter == "\t" else f"\\{delimiter}")
+    shown = value.translate(ESCAPES)
+    return shown if delimiter == "\t" else shown.replace(delimiter, f"\\{delimiter}")
