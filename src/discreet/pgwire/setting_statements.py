@@ -19,7 +19,7 @@ _COPY = re.compile(
 FORMS = ("text", "csv", "binary")
 ON, OFF = ("true", "on", "1"), ("false", "off", "0")
 BETWEEN = ("(", ",", ")")
-AS_ALWAYS = {
+AS_ALWAYS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "null": {"text": ("\\N",), "csv": ("",)},
     "quote": {"csv": ('"',)},
     "escape": {"csv": ('"',)},
