@@ -83,3 +83,12 @@ def test_what_is_let_be_is_not_what_is_meant() -> None:
         assert not meant.startswith(start), (start, meant)
     assert not [name for name in FIXED if is_ignored(name)]
     assert all(name.startswith(PREFIX) for name in FIXED)
+
+
+@pytest.mark.parametrize("name", ["arrow.maxRecordsPerBatch", "rangeExchange.sampleSizePerPartition"])
+def test_no_answer_fails_by_the_size_of_its_parts(name: str) -> None:
+    """With 0, which Spark takes, each answer failed after its charge; see `conformance/test_settings.py`."""
+    conf: Any = Conf({f"spark.sql.execution.{name}": "0"})
+    with our_settings(SimpleNamespace(conf=conf)):
+        assert int(conf.made[f"spark.sql.execution.{name}"]) > 0
+    assert conf.made == {f"spark.sql.execution.{name}": "0"}

@@ -19,6 +19,8 @@ Mutant
     sparks-own-settings-stay: what is not listed is let be; killed by test_what_is_not_known_is_taken_back.
     corrupt-files-are-passed-over: the rest of a file is left out from a row on that cannot be read; killed by
     test_no_row_is_passed_over.
+    parts-of-no-rows: a size by which each answer fails is let be; killed by
+    test_no_answer_fails_by_the_size_of_its_parts.
 """
 
 from __future__ import annotations
@@ -45,6 +47,8 @@ FIXED = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.pyspark.fallback.enabled": "false",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",  # with 0 every answer fails, after its charge
+    "spark.sql.execution.rangeExchange.sampleSizePerPartition": "100",  # likewise
 }
 """What the meaning of a statement depends on, and whether a row can make it raise."""
 

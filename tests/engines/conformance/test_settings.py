@@ -34,6 +34,8 @@ OTHER = {
     "spark.sql.orderByOrdinal": "false",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
     "spark.sql.execution.arrow.useLargeVarTypes": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
+    "spark.sql.execution.rangeExchange.sampleSizePerPartition": "0",
     "spark.sql.datetime.java8API.enabled": "true",
     "spark.sql.icu.caseMappings.enabled": "false",
     "spark.sql.storeAssignmentPolicy": "STRICT",
