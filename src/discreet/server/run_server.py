@@ -22,6 +22,8 @@ from discreet.server.connection_limits import IDLE_SECONDS, LimitedConnection, m
 HEADER_BYTES = 16 * 1024
 SHUTDOWN_SECONDS = 10
 BACKLOG = 1024
+PROXIES = ("127.0.0.0/8", "::1")
+"""Whose X-Forwarded headers count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +95,8 @@ def run(app: FastAPI, listening: Listening, *, ready: Callable[[], None], beside
     asyncio.run(_serve(app, listening, ready, beside))
 
 
-async def _serve(app: FastAPI, listening: Listening, ready: Callable[[], None], beside: tuple[Beside, ...]) -> None:
-    LimitedConnection.most = most_connections()
-    config = uvicorn.Config(
+def _configured(app: FastAPI, listening: Listening) -> uvicorn.Config:
+    return uvicorn.Config(
         app,
         host=listening.host,
         port=listening.port,
@@ -109,8 +110,14 @@ async def _serve(app: FastAPI, listening: Listening, ready: Callable[[], None], 
         access_log=False,
         server_header=False,
         date_header=False,
+        # What ends TLS before a server without it is on this machine; nobody else says how a browser came.
+        forwarded_allow_ips=list(PROXIES),
     )
-    server, sockets = _Server(config, ready), _bound(listening)
+
+
+async def _serve(app: FastAPI, listening: Listening, ready: Callable[[], None], beside: tuple[Beside, ...]) -> None:
+    LimitedConnection.most = most_connections()
+    server, sockets = _Server(_configured(app, listening), ready), _bound(listening)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, lambda: setattr(server, "should_exit", True))
