@@ -153,7 +153,7 @@ def test_refusals_without_end_push_out_nobody_elses(
     opened: Callable[[], StateStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorded_refusals, "MOST", 10)
-    flood(RefusalBook(opened(), Clock()), most=10, times=25)
+    flood(RefusalBook(opened(), Clock()), RefusalBook(opened(), Clock()), most=10, times=25)
 
 
 @pytest.mark.long
@@ -164,14 +164,15 @@ def test_ten_thousand_refusals_leave_the_newest_thousand(tmp_path: Path) -> None
     assert (tmp_path / "state.db").stat().st_size < 2_000_000
 
 
-def flood(book: RefusalBook, *, most: int, times: int) -> None:
-    """Eight requests at once, over and over."""
+def flood(book: RefusalBook, *others: RefusalBook, most: int, times: int) -> None:
+    """Eight requests at once, over and over, to one process or to several."""
+    books = (book, *others)
     book.note("bob", ["people"], Action.AUDIT, Forbidden(FORBIDDEN))
     refused = OverLimit("Expected less, got more.\nHint: wait.")
 
-    def repeat(_: int) -> None:
+    def repeat(client: int) -> None:
         for _ in range(times):
-            book.note("ada", ["people", "secret"], Action.RELEASE, refused)
+            books[client % len(books)].note("ada", ["people", "secret"], Action.RELEASE, refused)
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(repeat, range(8)))
