@@ -92,10 +92,26 @@ def test_a_choice_at_a_rho_is_booked_by_its_law() -> None:
     assert answer.receipt["charge"] == {"rho": "0.5"}
     assert answer.receipt["mechanism"] == "exponential choice of 1 of 3"
     assert table.budget.spent.rho == Fraction(1, 2)
-    rule = choice_of(table, lambda c: _.age == c, epsilon=None, rho=0.5).rule
+    choice = choice_of(table, lambda c: _.age == c, epsilon=None, rho=0.5)
+    rule = choice.rule
+    assert choice.guarantee.epsilon == rule.epsilon
     assert rule.epsilon**2 / 8 <= Fraction(1, 2)
     assert rule.epsilon**2 / 8 == pytest.approx(Fraction(1, 2))
     assert table.budget.entries()[0].event == rule.event
+    assert rule.epsilon <= table.budget.entries()[0].guarantee.epsilon < rule.epsilon * Fraction(101, 100)
+
+
+def test_a_choice_at_a_rho_is_not_for_less_epsilon_than_it_has() -> None:
+    """Half of it is that of noise at this rho; neighbors tell choices apart by more."""
+    budget = dp.Budget(epsilon=1)
+    table = dp.protect(DATA, unit="person", max_rows=1, name="few ages", budget=budget)
+    ages = list(range(40))
+    rule = choice_of(table, lambda c: _.age == c, ages, epsilon=None, rho=0.5).rule
+    seen, other = (np.log(rule.probabilities([n, *[0] * 39])) for n in (0, 1))
+    assert np.abs(seen - other).max() > 1.8
+    with pytest.raises(dp.BudgetExceeded):
+        table.choose(ages, score=lambda c: _.age == c, rho=0.5)
+    assert not budget.entries()
 
 
 def test_it_is_charged_once_and_remembered() -> None:

@@ -22,12 +22,15 @@ import discreet as dp
 import discreet.hierarchies.level_plan as levels
 import discreet.planning.batch_planner as batches
 from discreet.audit.adjacency import MechanismMetric
+from discreet.audit.own_mechanisms import mechanisms_watched
+from discreet.audit.recording import CallRecorder
 from discreet.mechanisms.distributed_noise import DistributedNoise
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.joint_totals import JointTotals
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.staircase import Staircase
 from discreet.noise.entropy import fresh_words
+from discreet.privacy.definitions import UNBOUNDED
 from discreet.query.table import PrivateTable
 from discreet.sensitivity.contributions import Limits
 from discreet.testing.neighbor_bench import Bench
@@ -224,6 +227,45 @@ def test_neighbors_use_no_more_than_was_charged(
     bench: Bench, case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert used(bench, case, monkeypatch, tmp_path) <= 1
+
+
+AT_A_RHO: dict[str, Callable[[PrivateTable], object]] = {
+    "choice": lambda t: t.choose([0, 1, 2], score=lambda c: t.i == c, rho=0.5),
+    "most common": lambda t: t.top("plan", keys=PLANS, rho=0.5),
+    "most common two": lambda t: t.top("plan", k=2, keys=PLANS, rho=0.5),
+    "set": lambda t: t.top("plan", k=2, keys=PLANS, order=False, rho=0.5),
+    "clusters": lambda t: t.kmeans(["x", "i"], n_clusters=2, algorithm="lloyd", rounds=1, max_groups=1, rho=0.5),
+    "noise": lambda t: t.agg(n=t.plan.count()).release(rho=0.5),
+    "median": lambda t: t.agg(m=t.x.median()).release(rho=0.5),
+    "median and noise": lambda t: t.agg(m=t.x.median(), n=t.plan.count()).release(rho=0.5),
+    "levels": lambda t: t.hierarchy(["b", "plan"], keys=PLACES, max_groups=1).agg(n=t.plan.count()).release(rho=0.5),
+    "ranges": lambda t: t.histogram("x", [-5, 0, 3, 5], ranges=True, max_groups=1).release(rho=0.5),
+}
+"""What may be asked at a rho under a budget that counts epsilon: each has an epsilon of its own, or none."""
+
+
+def epsilon_of(calls: list[Any]) -> Fraction:
+    """What all mechanisms that were watched cost together, whatever was booked; without bound, where one has none."""
+    drawn = [call.metric.mechanism for call in calls if call.name != "random words"]
+    assert drawn
+    each = [getattr(one, "epsilon", None) for one in drawn if not isinstance(one, Gaussian)]
+    return sum(map(Fraction, each), Fraction(UNBOUNDED if len(each) < len(drawn) else 0))
+
+
+@pytest.mark.long
+@pytest.mark.cases
+@pytest.mark.parametrize("kind", AT_A_RHO)
+def test_at_a_rho_all_of_epsilon_is_booked(kind: str) -> None:
+    """The epsilon of a choice is twice that of noise that costs as much rho."""
+    budget = dp.Budget(epsilon=10, delta=0.1)
+    [data], _ = neighbors("person", 1, replaced=False)
+    facts: dict[str, Any] = {"unit": "person", "max_rows": 1, "bounds": {"x": (-5, 5), "i": (0, 3)}, "budget": budget}
+    watched = CallRecorder()
+    with mechanisms_watched(watched):
+        AT_A_RHO[kind](dp.protect(data, name="people", **facts))
+    [entry] = budget.entries()
+    assert min(epsilon_of(watched.calls), UNBOUNDED) <= entry.guarantee.epsilon
+    assert entry.rho == Fraction(1, 2)
 
 
 @pytest.mark.parametrize(("kind", "module"), [("levels", levels), ("batch", batches)])

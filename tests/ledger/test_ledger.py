@@ -27,7 +27,7 @@ from discreet.ledger.ledger import Charge, Ledger, charge_of, event_of, positive
 from discreet.ledger.ledger_kinds import ledger_at
 from discreet.ledger.stored_lines import Database
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
-from discreet.privacy.events import ConcentratedEvent, PureEvent
+from discreet.privacy.events import BoundedRangeEvent, ConcentratedEvent, GaussianEvent, PureEvent
 
 MakeCharge = Callable[..., Charge]
 Open = Callable[..., Ledger]
@@ -327,6 +327,14 @@ def test_a_charge_costs_the_rho_that_it_states_or_that_its_event_does() -> None:
     by_rho = Guarantee(epsilon=UNBOUNDED, rho=half)
     assert event_of(by_rho) == ConcentratedEvent(rho=half)
     assert charge_of(by_rho, event_of(by_rho)) == Spending(UNBOUNDED, rho=half)
+
+
+def test_a_charge_at_a_rho_has_all_the_epsilon_of_its_event() -> None:
+    events = {BoundedRangeEvent(epsilon=Fraction(2)): 2, PureEvent(epsilon=Fraction(1, 2)): 1, None: 1}
+    for event, epsilon in {**events, GaussianEvent(mu2=Fraction(1)): UNBOUNDED}.items():
+        stated = stated_guarantee(None, rho=Fraction(1, 2))
+        made = Charge(source="visits", what="a choice", key=KEY, guarantee=stated, event=event)
+        assert (made.guarantee.epsilon, made.cost.epsilon, made.cost.rho) == (epsilon, epsilon, Fraction(1, 2))
 
 
 @pytest.mark.parametrize("stated", [{}, {"epsilon": 1, "rho": 1}, {"rho": 0}, {"rho": 1, "delta": 1}, {"epsilon": "1"}])

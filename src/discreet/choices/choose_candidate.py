@@ -11,7 +11,8 @@ Proof
     The scores s_c + v_c give the law that s_c + (v_c - min v) give, and v_c - min v lies between 0 and the spread for
     all c: scores that all move one way, by no more than the spread, for which the mechanism is monotonic and costs
     epsilon. At a rho the exponential mechanism has epsilon = root of 8 rho, rounded down; it costs epsilon^2/8 at most,
-    as its losses have a range of epsilon. The candidates are public, and what is chosen is a place among them.
+    as its losses have a range of epsilon, which is what is booked where epsilon is counted. The candidates are public,
+    and what is chosen is a place among them.
 Rounding
     None here.
 Source
@@ -20,6 +21,8 @@ Source
 Mutant
     half-the-spread: noise is of half the scale; killed by test_a_choice_costs_what_it_says_by_enumeration.
     choices-at-the-root-of-rho: epsilon of a rho is too large; killed by test_a_choice_at_a_rho_is_booked_by_its_law.
+    choices-booked-as-noise: at a rho the epsilon of noise is booked; killed by
+    test_a_choice_at_a_rho_is_booked_by_its_law.
     shortfall-of-two-candidates: the error that is explained forgets candidates; killed by
     test_the_error_of_a_choice_is_that_of_its_receipt.
 """
@@ -308,7 +311,8 @@ def priced_choice(
     else:
         rule = Exponential(sensitivity=scores.spread, epsilon=root_below(8 * price.rho), monotonic=True)
     texts = tuple(printable(columns[name].text) for name in names)
-    choice = CandidateChoice(scores=scores, texts=texts, rule=rule, guarantee=price)
+    paid = replace(price, epsilon=rule.epsilon)  # at a rho, too: twice that of noise which costs as much rho
+    choice = CandidateChoice(scores=scores, texts=texts, rule=rule, guarantee=paid)
     return choice, scored._source  # noqa: SLF001 (as above)
 
 

@@ -28,6 +28,8 @@ Source
     Filters (2016).
 Mutant
     nothing-is-added: what follows a charge is what came before it; killed by test_ten_tenths_fit_and_nothing_more.
+    rho-bounds-epsilon: at a rho, whatever is drawn is booked at the epsilon of noise; killed by
+    test_a_charge_at_a_rho_has_all_the_epsilon_of_its_event.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple, NoReturn
 
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import concentrated, cost_of
 from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.exact.amounts import (
     above_zero,
@@ -95,6 +97,8 @@ class Charge:
         check_told("asked_by", self.asked_by)
         exact = positive_guarantee(self.guarantee.epsilon, self.guarantee.delta)
         event = event_of(self.guarantee) if self.event is None else self.event
+        if self.guarantee.rho is not None:  # it bounds no epsilon: that of a choice is twice that of noise
+            exact = replace(exact, epsilon=max(exact.epsilon, cost_of(event).epsilon or UNBOUNDED))
         object.__setattr__(self, "cost", charge_of(replace(exact, rho=self.guarantee.rho), event))
         object.__setattr__(self, "guarantee", exact)
         object.__setattr__(self, "event", event)
