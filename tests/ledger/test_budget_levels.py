@@ -181,7 +181,7 @@ def test_handles_are_of_one_process_and_are_not_copied(open_budget: OpenBudget) 
     alice = Budget(parent=open_budget(), epsilon=0.3, name="alice")
     with pytest.raises(LedgerError, match="a copy"):
         copy.copy(alice)
-    alice._process = -1
+    alice._process = (-1, 0)
     for use in (lambda: alice.remaining, lambda: alice.close(**BY), lambda: alice.child("x"), lambda: alice.children):
         with pytest.raises(LedgerError, match="process that made this budget"):
             use()

@@ -141,23 +141,23 @@ def test_another_process_is_known_by_its_number_or_its_forks(
 ) -> None:
     """Covers forks that Python is not told of, and a process number that was given out again."""
     used = keys(monkeypatch)
-    monkeypatch.setattr(entropy, "_process", lambda: (1, 0))
+    monkeypatch.setattr(entropy, "this_process", lambda: (1, 0))
     stream = Stream()
     stream.words(1)
-    monkeypatch.setattr(entropy, "_process", lambda: later)
+    monkeypatch.setattr(entropy, "this_process", lambda: later)
     np.testing.assert_array_equal(stream.words(2), keystream(used[1], 2))
     np.testing.assert_array_equal(stream.words(1), keystream(used[1], 3)[2:])
 
 
 @FORKS
 def test_forks_are_counted() -> None:
-    assert in_child(lambda: str(entropy._process()[1]).encode()) == str(entropy._process()[1] + 1).encode()
+    assert in_child(lambda: str(entropy.this_process()[1]).encode()) == str(entropy.this_process()[1] + 1).encode()
 
 
 def test_a_fork_in_the_middle_of_a_draw_starts_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
     used = keys(monkeypatch)
     seen: Iterator[tuple[int, int]] = iter([(1, 0), (1, 0), (2, 1), (2, 1), (2, 1), (2, 1)])
-    monkeypatch.setattr(entropy, "_process", lambda: next(seen))
+    monkeypatch.setattr(entropy, "this_process", lambda: next(seen))
     np.testing.assert_array_equal(Stream().words(2), keystream(used[1], 2))
 
 
@@ -184,7 +184,7 @@ def test_a_failing_system_is_an_error(monkeypatch: pytest.MonkeyPatch, failure: 
     monkeypatch.setattr(os, "urandom", fail)
     with pytest.raises(DiscreetError, match="Expected 32 random bytes"):
         fresh_words()
-    monkeypatch.setattr(entropy, "_process", lambda: (0, 0))
+    monkeypatch.setattr(entropy, "this_process", lambda: (0, 0))
     with pytest.raises(DiscreetError, match="Hint"):
         stream.words(1)
 

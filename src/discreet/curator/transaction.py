@@ -48,7 +48,6 @@ Mutant
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,7 +61,7 @@ from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.declared_sources import sources_of
 from discreet.ledger.ledger import Charge
 from discreet.ledger.parallel_composition import PartBudget
-from discreet.noise.entropy import RandomWords
+from discreet.noise.entropy import RandomWords, this_process
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
@@ -90,7 +89,7 @@ class Turn:
         """Whether it was charged, and has no answer."""
 
 
-_turns: dict[tuple[int, str, str], Turn] = {}
+_turns: dict[tuple[tuple[int, int], str, str], Turn] = {}
 """By process, ledger and question."""
 
 
@@ -156,7 +155,7 @@ def once(
     if fresh:
         return draw(Turn())
     budget.check_process()
-    name = (os.getpid(), budget.identity, key)
+    name = (this_process(), budget.identity, key)
     while True:
         turn = _turns.setdefault(name, Turn())
         with turn.lock:

@@ -16,6 +16,7 @@ from discreet.ledger.level_names import is_below, parent_of, path_below
 from discreet.ledger.nested_levels import Balances, BudgetLevel
 from discreet.ledger.published_head import PublishedHead
 from discreet.ledger.stated_arguments import stretch, text
+from discreet.noise.entropy import this_process
 from discreet.privacy.definitions import Guarantee
 
 if TYPE_CHECKING:
@@ -51,10 +52,10 @@ class LevelVerbs:
     _path: str
     _asked_by: str
     _scope: str
-    _process: int
+    _process: tuple[int, int]
 
     def _place(self, ledger: Ledger, path: str, asked_by: str, scope: str) -> None:
-        self._process = os.getpid()
+        self._process = this_process()
         self._ledger, self._path, self._asked_by, self._scope = ledger, path, asked_by, scope
 
     @property
@@ -288,7 +289,7 @@ class LevelVerbs:
     def _own(self) -> Ledger:
         """The ledger, unless this process inherited it."""
         # Before any lock is touched: in a fork, a lock may be held by a thread that is not there.
-        if os.getpid() != self._process:
+        if this_process() != self._process:
             cure = "make the Budget in the process that uses it, on the same ledger= file, to share its allowance."
             raise LedgerError(expected("the process that made this budget", "process", os.getpid(), cure))
         return self._ledger

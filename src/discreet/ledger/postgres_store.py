@@ -29,7 +29,6 @@ Mutant
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -40,6 +39,7 @@ from discreet.errors import DiscreetError, LedgerError, expected
 from discreet.ledger.hash_chain import DAMAGED
 from discreet.ledger.ledger_place import address_of, schema_of, told
 from discreet.ledger.signal_deferral import caller
+from discreet.noise.entropy import this_process
 
 BUSY_SECONDS = 30
 """How long to wait for another process. A charge holds the row for some milliseconds."""
@@ -85,7 +85,7 @@ class PostgresStore:
         self._holder: int | None = None
         self._lines: PostgresLines | None = None
         self._opened: list[Any] = []
-        weakref.finalize(self, _close, self._opened, os.getpid())
+        weakref.finalize(self, _close, self._opened, this_process())
 
     def database(self) -> PostgresLines:
         """The connection of the transaction that this thread is in."""
@@ -193,7 +193,7 @@ class PostgresStore:
 
     def _drop(self) -> None:
         """Closes the connection: what it had begun is rolled back."""
-        _close(self._opened, os.getpid())
+        _close(self._opened, this_process())
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -219,9 +219,9 @@ class PostgresStore:
             raise LedgerError(expected(what, "ledger", f"{self.path} ({said})", cure)) from None
 
 
-def _close(opened: list[Any], process: int) -> None:
+def _close(opened: list[Any], process: tuple[int, int]) -> None:
     """Closes a connection, in the process that opened it."""
-    while opened and os.getpid() == process:
+    while opened and this_process() == process:
         with suppress(Exception):  # it may be lost already
             opened.pop().close()
 

@@ -30,12 +30,13 @@ Mutant
     noise-without-count: the noise of answers does not grow with `count`; killed by test_the_scales_are_those_proved.
     threshold-without-noise: the threshold is the same in every run; killed by test_outcomes_have_their_chance.
     one-more-positive: a run goes on after the last positive that was paid; killed by test_it_stops_when_paid_out.
+    a-run-goes-by-its-number: a fork goes on where it is given its parent's number; killed by
+    test_a_fork_is_no_second_run.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import threading
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -49,7 +50,7 @@ from discreet.exact.amounts import at_least_one, confidence_level, decimal_text,
 from discreet.exact.given_values import array_of
 from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.selection_probabilities import exact_scores
-from discreet.noise.entropy import RandomWords, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words, this_process
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
 from discreet.privacy.events import Event, PureEvent
@@ -123,7 +124,7 @@ class SparseVector(HasLoss):
                 expected("noise below 2**32 sensitivities", "epsilon", decimal_text(self.epsilon), cure)
             )
         self._level: int | None = None  # the noisy threshold, in steps, once the run has begun
-        self._owner, self._guard = os.getpid(), threading.Lock()
+        self._owner, self._guard = this_process(), threading.Lock()
 
     @property
     def scales(self) -> tuple[Fraction, Fraction]:
@@ -181,7 +182,7 @@ class SparseVector(HasLoss):
         return one * math.log(1 / miss) + each * math.log(answers / miss) + 2 * float(self._lattice[0])
 
     def _check_process(self) -> None:
-        if os.getpid() != self._owner:
+        if this_process() != self._owner:
             cure = "make a new SparseVector in this process, and pay for it."
             raise InvalidParameter(expected("a run in the process that began it", "process", "a fork of it", cure))
 

@@ -68,8 +68,14 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_count_fork)
 
 
-def _process() -> tuple[int, int]:
-    """What tells this process from its parents. The process number alone could be handed out again."""
+def this_process() -> tuple[int, int]:
+    """What tells this process from its parents: a number of its own, and how many forks are above it.
+
+    The number alone may be handed out again, and is 1 in each container or other namespace of processes.
+
+    >>> this_process() == this_process()
+    True
+    """
     return os.getpid(), _forks
 
 
@@ -99,7 +105,7 @@ class _Keystream:
     __slots__ = ("_encryptor", "_left", "lock", "owner")
 
     def __init__(self) -> None:
-        self.owner = _process()  # before the key: a fork in between then makes the key a foreign one
+        self.owner = this_process()  # before the key: a fork in between then makes the key a foreign one
         self.lock = threading.RLock()  # a signal handler may release too, in the thread that holds the lock
         self._rekey()
 
@@ -185,11 +191,11 @@ class Stream(EntropySource):
         n = count("n", n)
         while True:
             keystream = self._keystream
-            if keystream.owner != _process():
+            if keystream.owner != this_process():
                 # Two threads may both get here. Each then draws under its own key, and one key is forgotten.
                 keystream = self._keystream = _Keystream()
             drawn = keystream.draw(n)
-            if keystream.owner == _process():  # a signal handler may have forked between these lines
+            if keystream.owner == this_process():  # a signal handler may have forked between these lines
                 return drawn
 
 

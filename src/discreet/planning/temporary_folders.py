@@ -28,6 +28,8 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
+from discreet.noise.entropy import this_process
+
 OPEN = "discreet-locked-"
 """What the name of a locked folder begins with."""
 NEW = "discreet-new-"
@@ -43,7 +45,7 @@ class Folder:
         if lock is not None:
             swept(self.path.parent)
             self.path = self.path.rename(self.path.with_name(self.path.name.replace(NEW, OPEN, 1)))
-        weakref.finalize(self, _removed, self.path, lock, os.getpid())
+        weakref.finalize(self, _removed, self.path, lock, this_process())
 
 
 def swept(place: Path) -> None:
@@ -51,7 +53,7 @@ def swept(place: Path) -> None:
     for left in place.glob(f"{OPEN}*"):
         lock = _locked(str(left))
         if lock is not None:
-            _removed(left, lock, os.getpid())
+            _removed(left, lock, this_process())
 
 
 def _locked(path: str) -> int | None:
@@ -68,9 +70,9 @@ def _locked(path: str) -> int | None:
     return None
 
 
-def _removed(folder: Path, lock: int | None, owner: int) -> None:
+def _removed(folder: Path, lock: int | None, owner: tuple[int, int]) -> None:
     """Takes a folder away, but not from the process that this one was forked from."""
-    if os.getpid() == owner:
+    if this_process() == owner:
         shutil.rmtree(folder, ignore_errors=True)
     if lock is not None:
         os.close(lock)
