@@ -357,6 +357,16 @@ def test_what_waits_for_a_writer_is_no_file(tmp_path: Path) -> None:
             protected(str(tmp_path / name))
         with pytest.raises(dp.InvalidParameter, match="files that match"):
             protected(str(tmp_path / f"*{Path(name).suffix}"))
+    with pytest.raises(dp.InvalidParameter, match="a Parquet file of keys"):
+        dp.public_keys(tmp_path / "table.parquet")
+
+
+def test_what_is_too_long_for_a_name_is_refused() -> None:
+    """A table's text in place of its path, for example."""
+    for long in ("person,age\n" + "1,30\n" * 60, "*" * 300, "/".join(["folder"] * 700)):
+        for call in (protected, dp.public, dp.public_keys):
+            with pytest.raises(dp.InvalidParameter, match="Hint: "):
+                call(long)
 
 
 @pytest.mark.parametrize("folder", ["city=a=b", "city=", "=a"])

@@ -61,3 +61,7 @@ def test_paths_are_text(tmp_path: Path) -> None:
     assert path_of("data", tmp_path / "ä.csv") == tmp_path / "ä.csv"
     with pytest.raises(InvalidParameter, match=r"a path in UTF-8, got data='na\?me.csv'"):
         path_of("data", os.fsdecode(b"na\xffme.csv"))
+    assert path_of("data", "ä" * 127 + "/b.csv").name == "b.csv"
+    for long in ("ä" * 128, "/".join(["folder"] * 700)):
+        with pytest.raises(InvalidParameter, match=r"names of up to 255 bytes[\s\S]*not what is in it"):
+            path_of("data", long)

@@ -110,7 +110,7 @@ def listed(path: str) -> tuple[str, ...]:
     A file whose own name has the characters of a pattern is that file. Only files of this machine are found, so that
     no address of another one comes as far as the engine.
     """
-    if Path(path).exists():
+    if path_of("data", path).exists():
         if not Path(path).is_file():  # one that waits for a writer, say
             cure = f"name a file; for all files of a folder write 'folder/*{Path(path).suffix or '.parquet'}'."
             raise InvalidParameter(expected("a file", "data", path, cure))

@@ -89,9 +89,13 @@ def place_to_write(given: object, example: str) -> str:
     return path
 
 
+LONGEST_NAME, LONGEST_PATH = 255, 4095
+"""In bytes; of Linux, and others have no longer ones."""
+
+
 def path_of(name: str, given: str | os.PathLike[str]) -> Path:
     """A path whose name is text; refuses one with bytes that are no UTF-8, which Arrow and DuckDB do not take, or with
-    NUL, which no system takes.
+    NUL, which no system takes, or a name of more than 255 bytes, at which each question about it would fail.
 
     >>> path_of("to", "answers/plans.parquet").name
     'plans.parquet'
@@ -102,6 +106,11 @@ def path_of(name: str, given: str | os.PathLike[str]) -> Path:
         raise InvalidParameter(expected("a path in UTF-8", name, str(path).encode(errors="replace").decode(), cure))
     if "\0" in str(path):
         raise InvalidParameter(expected("a path without NUL", name, str(path), "leave it out of the name."))
+    longest = max((len(part.encode()) for part in path.parts), default=0)
+    if longest > LONGEST_NAME or len(str(path).encode()) > LONGEST_PATH:
+        what = f"names of up to {LONGEST_NAME} bytes, in a path of up to {LONGEST_PATH:,}"
+        told = f"{len(str(path).encode()):,} bytes, of which one name has {longest:,}"
+        raise InvalidParameter(expected(what, name, told, "give the path of a file, not what is in it."))
     return path
 
 

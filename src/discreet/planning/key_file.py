@@ -160,6 +160,8 @@ def _kinds(path: Path) -> dict[str, Kind]:
     import pyarrow.parquet as pq
 
     try:
+        if not path.is_file():  # one that waits for a writer, say
+            raise FileNotFoundError
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException):
         cure = "give the path of a Parquet file, or a pandas, polars or Arrow table of tuples."
