@@ -19,7 +19,7 @@ import pytest
 
 from discreet.errors import BudgetExceeded, InvalidParameter
 from discreet.mechanisms.sparse_vector import SparseVector, _noise, best_share
-from discreet.noise import entropy
+from discreet.noise import process_identity
 from discreet.privacy.events import PureEvent
 from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import binomial_p
@@ -164,7 +164,7 @@ def test_a_fork_is_no_second_run(monkeypatch: pytest.MonkeyPatch) -> None:
         own.setattr(os, "getpid", lambda: -1)
         with pytest.raises(InvalidParameter, match="new SparseVector in this process"):
             run.release(3)
-    monkeypatch.setattr(entropy, "_forks", 1)  # one that was given the same number
+    monkeypatch.setattr(process_identity, "_forks", 1)  # one that was given the same number
     with pytest.raises(InvalidParameter, match="new SparseVector in this process"):
         run.release(3)
 

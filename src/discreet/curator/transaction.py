@@ -61,7 +61,8 @@ from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.declared_sources import sources_of
 from discreet.ledger.ledger import Charge
 from discreet.ledger.parallel_composition import PartBudget
-from discreet.noise.entropy import RandomWords, this_process
+from discreet.noise.entropy import RandomWords
+from discreet.noise.process_identity import this_process
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event

@@ -16,7 +16,7 @@ from discreet.ledger.level_names import is_below, parent_of, path_below
 from discreet.ledger.nested_levels import Balances, BudgetLevel
 from discreet.ledger.published_head import PublishedHead
 from discreet.ledger.stated_arguments import stretch, text
-from discreet.noise.entropy import this_process
+from discreet.noise.process_identity import this_process
 from discreet.privacy.definitions import Guarantee
 
 if TYPE_CHECKING:

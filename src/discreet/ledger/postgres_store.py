@@ -39,7 +39,7 @@ from discreet.errors import DiscreetError, LedgerError, expected
 from discreet.ledger.hash_chain import DAMAGED
 from discreet.ledger.ledger_place import address_of, schema_of, told
 from discreet.ledger.signal_deferral import caller
-from discreet.noise.entropy import this_process
+from discreet.noise.process_identity import this_process
 
 BUSY_SECONDS = 30
 """How long to wait for another process. A charge holds the row for some milliseconds."""

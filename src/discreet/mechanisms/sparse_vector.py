@@ -50,9 +50,10 @@ from discreet.exact.amounts import at_least_one, confidence_level, decimal_text,
 from discreet.exact.given_values import array_of
 from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.selection_probabilities import exact_scores
-from discreet.noise.entropy import RandomWords, fresh_words, this_process
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
+from discreet.noise.process_identity import this_process
 from discreet.privacy.events import Event, PureEvent
 
 STEP_BITS = 24

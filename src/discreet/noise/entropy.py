@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, InvalidParameter, expected
 from discreet.exact.amounts import count
+from discreet.noise.process_identity import this_process
 
 RandomWords = Callable[[int], NDArray[np.uint64]]
 """A source of chance: ``words(n)`` returns n independent uniform 64-bit words, shape (n,)."""
@@ -56,27 +57,6 @@ SPARE_BYTES = 15
 """Some versions of `cryptography` ask for one cipher block more than they write, less one byte."""
 
 _ZEROS = bytes(BLOCK_BYTES)
-_forks = 0
-
-
-def _count_fork() -> None:
-    global _forks  # noqa: PLW0603 - the number of forks above this process is a fact of the process, not of an object
-    _forks += 1
-
-
-if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(after_in_child=_count_fork)
-
-
-def this_process() -> tuple[int, int]:
-    """What tells this process from its parents: a number of its own, and how many forks are above it.
-
-    The number alone may be handed out again, and is 1 in each container or other namespace of processes.
-
-    >>> this_process() == this_process()
-    True
-    """
-    return os.getpid(), _forks
 
 
 def random_key() -> bytes:

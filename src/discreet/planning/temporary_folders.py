@@ -28,7 +28,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
-from discreet.noise.entropy import this_process
+from discreet.noise.process_identity import this_process
 
 OPEN = "discreet-locked-"
 """What the name of a locked folder begins with."""
