@@ -23,7 +23,6 @@ Mutant
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,9 +31,9 @@ import numpy as np
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, within
 from discreet.planning.batch_planner import BatchPlan
+from discreet.planning.joint_batch import Forms, JointBatchPlan
 from discreet.planning.noise_laws import Law
 from discreet.planning.planner import level
-from discreet.workloads.cell_tables import Reals
 
 CANCELLED = 1e-9
 """Coefficients below this part of the largest are what is left of noise that cancels."""
@@ -44,8 +43,6 @@ DIGITS = 2.0**-40
 """Of what was added up: more than the rounding of its estimates and of their sum."""
 DROWNED = 2.0**-20
 """Noise that reaches so much of what was added up is hardly ever within its rounding."""
-
-Forms = Mapping[tuple[int, int], tuple[Reals, ...]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,6 +78,8 @@ class Combination(NoTruth):
         return self.interval(self.confidence)[1]
 
     def _half_width(self, confidence: float) -> float:
+        if isinstance(self.plan, JointBatchPlan):
+            return self.plan.half_width(self._without_rest(), confidence)
         terms, rounding = [], 0.0
         largest = max((float(np.abs(part).max(initial=0.0)) for own in self.forms.values() for part in own), default=0)
         for (place, _), own in self.forms.items():
@@ -95,6 +94,14 @@ class Combination(NoTruth):
         is_normal = self.plan.law is Law.GAUSSIAN
         shown = (math.sqrt(float(every @ every)),) if is_normal else tuple((-np.sort(-every)).tolist())
         return within(NORMAL if is_normal else LAPLACE, shown, confidence, rounding / sum(shown))
+
+    def _without_rest(self) -> Forms:
+        """The coefficients without what rounding left of 0."""
+        largest = max((float(np.abs(part).max(initial=0.0)) for own in self.forms.values() for part in own), default=0)
+        return {
+            key: tuple(np.where(np.abs(part) > CANCELLED * largest, part, 0.0) for part in own)
+            for key, own in self.forms.items()
+        }
 
     def __add__(self, other: object) -> Combination:
         if isinstance(other, int | float):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, within
 from discreet.planning.batch_planner import BatchPlan, Name
 from discreet.planning.column_lattice import ROW_CAP
+from discreet.planning.joint_batch import JointBatchPlan
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import PricedBlock
@@ -54,11 +55,7 @@ def explain_batch(
                 for asked, own in zip(plan.query.tables, plan.tables, strict=True)
                 for column in own.columns
             ],
-            "totals": [
-                block_facts(_measured(block, plan, i, j))
-                for i, block in enumerate(plan.cells.blocks)
-                for j in range(len(plan.strategy.parts))
-            ],
+            "totals": [block_facts(one) for one in _measured(plan)],
             "confidence": confidence,
             "intervals": INTERVALS,
             "rounding": drowned(plan.cells),
@@ -83,7 +80,15 @@ def _bound(plan: BatchPlan) -> str:
     return f"{plan.over_bound:.3f} times the least error that any Gaussian mechanism can have, for units in one cell"
 
 
-def _measured(block: PricedBlock, plan: BatchPlan, i: int, j: int) -> PricedBlock:
+def _measured(plan: BatchPlan) -> Sequence[PricedBlock]:
+    """What is measured: each part of each block as a block, or the blocks with their one mechanism."""
+    if isinstance(plan, JointBatchPlan):
+        return plan.cells.blocks
+    parts = range(len(plan.strategy.parts))
+    return [_part(block, plan, i, j) for i, block in enumerate(plan.cells.blocks) for j in parts]
+
+
+def _part(block: PricedBlock, plan: BatchPlan, i: int, j: int) -> PricedBlock:
     """One part of what is measured of a block, as a block."""
     noise, part = plan.mechanisms[i][j], plan.strategy.parts[j]
     return replace(

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import InvalidQuery, printable
-from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch
+from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name
 from discreet.planning.first_look_parts import NOTHING_TO_FIND
+from discreet.planning.joint_batch import price_together
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.batch_targets import BatchTargets, batch_targets, cheapest_tables
 from discreet.query.explain_batch import explain_batch
@@ -51,7 +52,7 @@ class ListedBatchQuestion(BatchQuestion):
         """The plan at a stated price."""
         if first_look is not None:
             raise InvalidQuery(NOTHING_TO_FIND)
-        return price_batch(self._batch, **price)
+        return price_together(self._batch, **price)
 
     def _targets(self, within: object, *, relative: bool, assume: Mapping[str, int] | None) -> BatchTargets:
         """The wanted errors, in the units of each column."""
