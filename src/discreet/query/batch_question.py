@@ -68,13 +68,18 @@ def check_added(aggregates: Iterable[Aggregate]) -> None:
             raise InvalidQuery(expected("columns that add up", a.name, a.statistic.name, cure))
 
 
-def _check_parts(relative: object, *, stated: bool) -> None:
-    """Refuses errors that are to be parts of counts where none is wanted, at a stated price or without any."""
+def _check_parts(relative: object, *, stated: bool, is_open: bool) -> None:
+    """Refuses errors that are to be parts of counts where none is wanted, at a stated price or without any, and where
+    none can be wanted, as something is to be found.
+    """
     if not flag("relative", relative):
         return
     if stated:
         cure = "leave it out; with within={'by_plan': 0.05} in place of a price, errors are parts of counts."
         raise InvalidParameter(expected("no relative=True beside a stated price", "relative", relative, cure))
+    if is_open:
+        cure = "state one, epsilon=..., and leave relative out; .explain(epsilon=...) shows the errors."
+        raise InvalidParameter(expected("a price where something is to be found", "relative", relative, cure))
     raise InvalidParameter(
         "Expected a wanted error, within={...}, beside relative=True, got none.\n"
         "Hint: write within={'by_plan': 0.05}, relative=True, assume={'rows': 400}; or a price without relative."
@@ -112,6 +117,11 @@ class BatchQuestion(Unreleased, ABC):
     @abstractmethod
     def planned(self) -> Sequence[BatchQuery]:
         """What is planned before anything is found, for the rooms above: listed tables together, ranges."""
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether something is to be found before all errors are known."""
+        return False
 
     @abstractmethod
     def _priced(self, **price: Any) -> BatchPlan:
@@ -157,7 +167,7 @@ class BatchQuestion(Unreleased, ABC):
         """The priced batch: what would be measured and charged. Arguments as of `release`."""
         rows_of(assume)  # a wrong one is refused where nothing depends on it, too
         if within is None:
-            _check_parts(relative, stated=(epsilon, rho) != (None, None))
+            _check_parts(relative, stated=(epsilon, rho) != (None, None), is_open=self._is_open)
             return self._priced(epsilon=epsilon, delta=delta, rho=rho, weights=weights, first_look=first_look)
         if first_look is not None:
             raise InvalidQuery(NOTHING_TO_FIND)

@@ -60,6 +60,10 @@ class MixedBatchQuestion(BatchQuestion):
         """The listed tables, if there are any, and the bins of each question about ranges."""
         return tuple(self._mixed.planned.values())
 
+    @property
+    def _is_open(self) -> bool:
+        return bool(self._mixed.open)
+
     def __repr__(self) -> str:
         asked, name = self._mixed, self._source.declaration.title
         ranges = f", ranges of {', '.join(asked.ranges)}" if asked.ranges else ""
