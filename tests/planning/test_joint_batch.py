@@ -228,3 +228,22 @@ def test_weights_and_targets_are_kept() -> None:
     assert ratio["n"] > ratio["x"]
     for weights in (None, {"n": 1e-6}, {"x": 1000}):
         assert isinstance(price_together(question.query, epsilon=1, weights=weights), JointBatchPlan)
+
+
+def test_listed_tables_beside_ranges_have_it_for_their_part() -> None:
+    """As a batch of their own would have it at this part of the price; answers are kept, and cost once."""
+    table = protected()
+    question = dp.batch(alone(table), ages=table.histogram("y", [-4, 0, 3], ranges=True))
+    plan = question.plan(epsilon=4)
+    assert isinstance(plan.listed, JointBatchPlan)
+    own = dp.batch(alone(table)).explain(epsilon=3).accuracy
+    assert {name: question.explain(epsilon=4).accuracy[name].amount for name in own} == {
+        name: error.amount for name, error in own.items()
+    }
+    assert plan.charge == dp.Guarantee(epsilon=Fraction(4))
+    first, again = question.release(epsilon=4), question.release(epsilon=4)
+    assert first["n"]["count"].tolist() == again["n"]["count"].tolist()
+    assert abs(first["n"]["count"][0] - 300) < 60
+    assert first.sum("x", "x").low < first.sum("x", "x").high
+    assert table.budget.spent.epsilon == 4
+    assert not isinstance(question.plan(within={"ages": 40, "n": 20}).listed, JointBatchPlan)

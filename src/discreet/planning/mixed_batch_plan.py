@@ -55,6 +55,7 @@ from discreet.exact.amounts import decimal_text, root_above
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch, weights_of_tables
 from discreet.planning.first_look_parts import NOTHING_TO_FIND, stated_part
+from discreet.planning.joint_batch import price_together
 from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import LARGEST_EPSILON, stated_price
@@ -169,7 +170,7 @@ def price_mixed_batch(
     shares = _shares(asked, own, 3 if offer.rho is None else 2)
     finding = sum((shares[name] for name, (_, left) in asked.open.items() if left.keys), start=Fraction(0))
     planned = {
-        part: price_batch(
+        part: price_together(
             query, weights={name: own[name] for name in query.names}, **_part(offer, shares[part], Fraction(0))
         )
         for part, query in asked.planned.items()
