@@ -166,12 +166,13 @@ class BatchQuestion(Unreleased, ABC):
     ) -> BatchPlan:
         """The priced batch: what would be measured and charged. Arguments as of `release`."""
         rows_of(assume)  # a wrong one is refused where nothing depends on it, too
+        stated = epsilon is not None or rho is not None  # `==` of a frame has no truth
         if within is None:
-            _check_parts(relative, stated=(epsilon, rho) != (None, None), is_open=self._is_open)
+            _check_parts(relative, stated=stated, is_open=self._is_open)
             return self._priced(epsilon=epsilon, delta=delta, rho=rho, weights=weights, first_look=first_look)
         if first_look is not None:
             raise InvalidQuery(NOTHING_TO_FIND)
-        if (epsilon, rho) != (None, None):
+        if stated:
             named = "epsilon" if rho is None else "rho"
             raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
         targets = self._targets(within, relative=relative, assume=assume)
