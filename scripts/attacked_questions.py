@@ -65,6 +65,7 @@ AGGREGATES: dict[str, Ask] = {
     "distinct": lambda t: t.group_by(old=t.age > 30, keys={"old": [True, False]}).agg(
         a=lambda s: s.plan.nunique(), b=lambda s: s.plan.nunique(where=s.cost > 2)
     ),
+    "distinct at least": lambda t: t.agg(a=lambda s: s.age.nunique(), b=lambda s: s.age.nunique(where=s.cost > 2)),
     "sum": lambda t: by_plan(t, a=lambda s: s.cost.sum(), b=lambda s: (s.age * 2 - 7).sum()),
     "mean": lambda t: by_plan(t, a=lambda s: s.cost.mean()),
     "variance": lambda t: by_plan(t, a=lambda s: s.cost.var()),

@@ -32,6 +32,7 @@ MANY: dict[str, Any] = {
     "a cube": lambda people: people.group_by("plan", old=_.age >= 65, cube=True).agg(n=_.count(), m=_.visits.sum()),
     "a rollup": lambda people: people.group_by("plan", rollup=True).agg(n=_.count()),
     "crosstabs": lambda people: people.cut("age", [0, 18, 65, 110]).crosstabs("plan", "age_bin", ways=2),
+    "values that nobody listed": lambda people: people.agg(n=_.count(), ages=_.age.nunique(where=_.visits > 1)),
     "ranges": lambda people: people.histogram("age", bins=8, ranges=True),
     "prefixes of groups": lambda people: people.group_by("plan").histogram("age", bins=8, ranges="prefixes"),
 }

@@ -103,7 +103,8 @@ def test_every_statistic_is_whole(statistic: Statistic) -> None:
     assert own
     for column in own:
         assert statistic.ranked is (column.ranks is not None)
-        assert statistic.ranked or column.linear or statistic in ESTIMATORS
+        assert statistic.apart is (column.ranks is not None or column.values is not None)
+        assert statistic.apart or column.linear or statistic in ESTIMATORS
     names = [Columns(i).total(j) for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
     assert [name for name in totals(plan).columns if name != POSITION] == names
     shown = {fact["name"]: fact for fact in question.explain(epsilon=1, assume={"rows": 100})["columns"]}

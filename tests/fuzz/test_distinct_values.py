@@ -14,7 +14,7 @@ import depth
 from discreet.privacy.definitions import ROW
 from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import pairs
-from total_claims import check_distinct
+from total_claims import check_distinct, check_unlisted
 
 EXAMPLES = depth.examples()
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -34,3 +34,14 @@ def test_one_unit_moves_each_count_by_its_limit(bench: Bench, pair: Any, data: s
         facts |= {"neighbors": "replace-one", "units" if pair.unit else "rows": 100}
     table = bench.protect(pair.first.to_arrow(), **facts)
     check_distinct(table, data, lambda: bench.put(pair.second.to_arrow()))
+
+
+@pytest.mark.long
+@settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
+@given(pair=pairs(), data=st.data())
+def test_one_unit_moves_a_column_of_an_answer_as_little(bench: Bench, pair: Any, data: st.DataObject) -> None:
+    facts: dict[str, Any] = {"unit": list(pair.unit) or ROW}
+    if pair.replaced:
+        facts |= {"neighbors": "replace-one", "units" if pair.unit else "rows": 100}
+    table = bench.protect(pair.first.to_arrow(), **facts)
+    check_unlisted(table, data, lambda: bench.put(pair.second.to_arrow()))

@@ -366,7 +366,7 @@ def checked_receipt(receipt: Any) -> Mapping[str, Any]:
 def checked_totals(plan: Plan, totals: Sequence[NDArray[Any]]) -> None:
     """Refuses totals of other groups, or of another number, than a plan has."""
     wanted = [(plan.query.cells, priced.block.components) for priced in plan.blocks]
-    if len(totals) != len(plan.blocks) + len(plan.ranks):
+    if len(totals) != len(plan.blocks) + len(plan.ranks) + len(plan.values):
         raise ValueError(len(totals))
     for part, shape in zip(totals, wanted, strict=False):
         part.reshape(shape)

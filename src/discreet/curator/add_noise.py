@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.engine import Engine
+from discreet.engines.value_pairs import UNIT, VALUE, pairs_of
 from discreet.mechanisms.distributed_noise import DistributedNoise
 from discreet.noise.entropy import RandomWords
 from discreet.planning.plan import Plan
+from discreet.sensitivity.value_assignment import assigned
 
 MOST_HERE = 10**6
 """The totals of more groups than this stay where they are until they have noise."""
@@ -45,3 +47,21 @@ def chosen_quantiles(engine: Engine, plan: Plan, words: RandomWords) -> list[NDA
     """For each block of ranks the values that its mechanism chose. The charge must have been booked."""
     masses = engine.histograms(plan)
     return [one.cuts.made(mass, plan.query.cells, words) for one, mass in zip(plan.ranks, masses, strict=True)]
+
+
+def value_statements(engine: Engine, plan: Plan) -> list[str]:
+    """The SQL of the pairs of units and values that a plan counts."""
+    return [engine.compiled(pairs_of(plan.query, one)) for one in plan.values]
+
+
+def counted_values(engine: Engine, plan: Plan, words: RandomWords) -> list[NDArray[Any]]:
+    """For each number of values the place of the limit that its mechanism chose, and the noisy number, of shape (1, 2).
+    The charge must have been booked.
+    """
+    found = list[NDArray[Any]]()
+    for one, statement in zip(plan.values, value_statements(engine, plan), strict=True):
+        pairs = engine.run_statement(plan.query.declaration, statement)
+        units, values = (np.asarray(pairs[name].to_numpy(), dtype=np.int64) for name in (UNIT, VALUE))
+        chosen = one.noise.release(assigned(units, values, one.noise.limits), words=words)
+        found.append(np.array([[chosen.place, chosen.noisy]], dtype=object))
+    return found

@@ -37,7 +37,7 @@ from discreet.answers.answer_file import AnswerFile
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
 from discreet.answers.stored_answers import completed_release, stored_table, table_of, unpacked
-from discreet.curator.add_noise import chosen_quantiles, noisy_totals_of
+from discreet.curator.add_noise import chosen_quantiles, counted_values, noisy_totals_of, value_statements
 from discreet.curator.batch_transaction import batch_release
 from discreet.curator.file_release import FileRelease, in_file
 from discreet.curator.mixed_batch_transaction import mixed_batch_release
@@ -103,7 +103,7 @@ class Protected:
         if isinstance(plan, TwoStagePlan):
             answering = [] if plan.placeholder_plan.shown else [self._engine.script(plan.placeholder_plan)]
             return SEPARATOR.join([*statements(self._engine, plan), *answering])
-        return self._engine.script(plan)
+        return SEPARATOR.join((self._engine.script(plan), *value_statements(self._engine, plan)))
 
     def beside(self, other: Any) -> Beside:
         """This table and another one, protected under the same budget or public, in one plan and for one charge."""
@@ -162,11 +162,13 @@ class Protected:
             last, ended = in_rounds(self.desk, plan, fresh=fresh)
             return Release(last, *unpacked(ended), confidence)
         statement = self._engine.statement(plan)
-        key = digest(plan, SEPARATOR.join((statement, *self._engine.rank_statements(plan))), self.schema)
+        others = (*self._engine.rank_statements(plan), *value_statements(self._engine, plan))
+        key = digest(plan, SEPARATOR.join((statement, *others)), self.schema)
 
         def draw(drawing: Drawing) -> bytes:
             noisy = noisy_totals_of(self._engine, plan, statement, drawing.words)
             noisy += chosen_quantiles(self._engine, plan, drawing.words)
+            noisy += counted_values(self._engine, plan, drawing.words)
             return packed(noisy, receipt(plan, key, drawing))
 
         stored = released(self.desk, self._charge(key, plan), draw, fresh=fresh, first=partial(claims, plan))

@@ -59,6 +59,8 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
     if plan.ranks:
         facts["cuts"] = [[repr(one.cuts), one.steps, one.places] for one in plan.ranks]
         facts["ranks"] = [[c.ranks, c.place, str(c.aggregate.share), str(c.aggregate.moment)] for c in plan.columns]
+    if plan.values:
+        facts["values"] = [repr(one.noise) for one in plan.values]
     return hashed(facts)
 
 

@@ -6,31 +6,16 @@ Claim
 Requires
     A table behind the barrier of `language.barrier`, whose rows belong to one unit each.
 Relies on
-    `value_assignment`: counts that one unit moves by at most their limit, and none above the number of values.
-    `mechanisms.counts_under_limits`. `DISTINCT` and `DENSE_RANK` of exact values.
+    `planning.unlisted_values`, whose claim it is for one column, with limits that may be stated. `engines.value_pairs`.
 Proof
-    The engine finds the distinct pairs of a unit and a value that is not NULL, both as their place among those that
-    occur: equal units have one number, and different ones have different numbers, so the number of values that can be
-    assigned under a limit is that of the units and values themselves. Which numbers they are does not matter to it.
-    *Units of columns.* Adding one raises each count by 0 to its limit, replacing one moves it by at most that either
-    way.
-    *Rows as units.* A row has one value, so under a limit of 1 all values are counted, each by a row of its own; with
-    each value as its own unit they are the same number. One unit is m rows, and m steps move that number by at most m,
-    all one way where rows are added.
-    *Limits.* They are public: one that was asked for; or powers of two up to the number of rows with which a unit
-    counts, which was declared or follows from what made the table, or else up to `MOST`. For rows as units it is 1.
-    *Bound.* The margin is kept for the count that was chosen, which is no more than the number of values. A bound below
-    0 is raised to 0, and the number of values is not below that either.
+    There; a stated limit is one of the public ones. The margin is kept for the count that was chosen, which is no more
+    than the number of values, and a bound below 0 is raised to 0.
 Rounding
     None here.
 Source
     Knop and Steinke, "Counting distinct elements under person-level differential privacy" (NeurIPS 2023).
 Mutant
-    values-of-pairs: each pair of a unit and a value is a value; killed by test_values_are_counted_once.
-    replaced-counts-as-added: where units are replaced, counts are taken to move one way; killed by
-    test_what_the_noise_is_for.
-    rows-of-a-unit-forgotten: a unit in two united tables of rows moves the count by one; killed by
-    test_what_the_noise_is_for.
+    distinct-limits-unstated: a stated limit is not used; killed by test_what_the_noise_is_for.
 """
 
 from __future__ import annotations
@@ -42,14 +27,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
-import ibis
 import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 
 from discreet.answers.receipt import Receipt
 from discreet.answers.stored_answers import whole_texts
-from discreet.distinct_values.value_assignment import assigned
+from discreet.engines.value_pairs import UNIT, VALUE, value_pairs
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
 from discreet.exact.given_values import flag
@@ -58,6 +42,7 @@ from discreet.language.checked_expressions import Kind, told_apart
 from discreet.ledger.ledger import stated_guarantee
 from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.noise.entropy import RandomWords
+from discreet.planning.unlisted_values import assignment_noise, tried_limits
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
@@ -67,14 +52,13 @@ from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedApplication
 from discreet.query.source import ReleaseCall
 from discreet.query.table import PrivateTable
-from discreet.query.table_view import TableView, view_of
+from discreet.query.table_view import view_of
 from discreet.query.unpriced_question import UnpricedQuestion
+from discreet.sensitivity.value_assignment import assigned
 
-MOST = 4096
-"""The largest limit that is tried: a few more would cost next to nothing, and hide next to nobody."""
 LARGEST = 2**30
 """Of a stated limit: there are fewer pairs of a unit and a value."""
-UNIT, VALUE, LIMIT, COUNT = "unit", "value", "limit", "count"
+LIMIT, COUNT = "limit", "count"
 CONFIDENCE = 0.95
 SHAPE = pa.schema({LIMIT: pa.int64(), "value": pa.int64(), "value_low": pa.int64(), "value_high": pa.float64()})
 MOST_TOLD = 5
@@ -278,14 +262,13 @@ def priced_count(
         cure = f"write .mutate(whole=_.{name}.floor()), or use .cut(...), and count the values of that."
         raise InvalidQuery(expected("values that are compared exactly", name, kind.said, cure))
     declared = view.source.declaration
-    mechanism = CountsUnderLimits(
-        limits=_limits(max_values, table._rows_of_a_unit() if view.units else 1),  # noqa: SLF001 (as above)
-        epsilon=price.epsilon,
-        units=declared.rows_changed,
-        both_ways=declared.neighbors is not Neighbors.ADD_REMOVE,
-    )
+    limits = _limits(max_values, table._rows_of_a_unit() if view.units else 1)  # noqa: SLF001 (as above)
+    mechanism = assignment_noise(declared, limits, price.epsilon)
     found = DistinctReading(
-        column=name, expression=_pairs(view, name), mechanism=mechanism, neighbors=declared.neighbors
+        column=name,
+        expression=value_pairs(view.relation, view.units, view.columns[name].expr),
+        mechanism=mechanism,
+        neighbors=declared.neighbors,
     )
     return found, view.source
 
@@ -298,16 +281,4 @@ def _limits(stated: int | str, rows: int | None) -> list[int]:
         if limit > LARGEST:
             raise InvalidParameter(expected(f"a limit of at most {LARGEST:,}", "max_values", stated, cure))
         return [limit]
-    most = MOST if rows is None else min(MOST, rows)
-    return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
-
-
-def _pairs(view: TableView, name: str) -> ir.Table:
-    """The distinct pairs of a unit and its values, each as a number from 0 on."""
-    hidden = [f"{UNIT}_{i}" for i in range(len(view.units))]
-    rows = view.relation.select(**dict(zip(hidden, view.units, strict=True)), **{VALUE: view.columns[name].expr})
-    rows = rows.filter(rows[VALUE].notnull()).distinct()
-    by = [rows[one] for one in hidden] or [rows[VALUE]]
-    unit = ibis.dense_rank().over(ibis.window(order_by=by)).cast("int64")
-    value = ibis.dense_rank().over(ibis.window(order_by=[rows[VALUE]])).cast("int64")
-    return rows.select(**{UNIT: unit, VALUE: value})
+    return tried_limits(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from discreet.inference import quantile_estimates
 from discreet.inference.estimators import ESTIMATORS, StatedEnds, lattices_of, widths
 from discreet.planning.bernstein import Reals
 from discreet.planning.linear_error import half_width
-from discreet.planning.plan import Column, NoiseClasses, Plan
+from discreet.planning.plan import Column, NoiseClasses, Plan, PricedValues
 
 LARGEST_COUNT = 2**62
 ROUNDINGS = 8
@@ -40,13 +41,26 @@ def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> 
         return _by_class(plan, plan.classes, totals, confidence)
     confidence = confidence if plan.rounds == 1 else 1 - (1 - confidence) / plan.rounds
     rows = [(noisy / block.steps).astype(np.float64) for noisy, block in zip(totals, plan.blocks, strict=False)]
-    rank_estimates = totals[len(plan.blocks) :]
-    return {
-        column.aggregate.name: _estimate(plan, column, rows, confidence)
-        if column.ranks is None
-        else Estimate(*quantile_estimates.rank_estimates(plan, column, rank_estimates[column.ranks], confidence))
-        for column in plan.columns
-    }
+    apart = totals[len(plan.blocks) :]
+    found: dict[str, Estimate] = {}
+    for column in plan.columns:
+        if column.ranks is not None:
+            ends = quantile_estimates.rank_estimates(plan, column, apart[column.ranks], confidence)
+            found[column.aggregate.name] = Estimate(*ends)
+        elif column.values is not None:
+            own = apart[len(plan.ranks) + column.values]
+            found[column.aggregate.name] = _at_least(plan.values[column.values], own, confidence)
+        else:
+            found[column.aggregate.name] = _estimate(plan, column, rows, confidence)
+    return found
+
+
+def _at_least(priced: PricedValues, chosen: NDArray[Any], confidence: float) -> Estimate:
+    """A number of values from its limit and noisy count: with a lower end, and no upper one."""
+    [[place, noisy]] = chosen.tolist()
+    low = max(0, int(noisy) - priced.noise.margin(int(place), confidence))
+    ends = np.array([[max(0, int(noisy))], [low], [math.inf]], dtype=np.float64)
+    return Estimate(*ends)
 
 
 def _by_class(

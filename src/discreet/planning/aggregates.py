@@ -42,7 +42,7 @@ class Statistic:
 
     name: str
     form: Form | None = None
-    """The least that it is computed from; none where it depends on order, and has a mechanism of its own."""
+    """The least that it is computed from; none where it has a mechanism of its own."""
     operations: tuple[type[ops.Node], ...] = ()
     """What it is written as."""
     degrees: tuple[int, ...] = ()
@@ -63,9 +63,14 @@ class Statistic:
         return next(name for name, value in globals().items() if value is self)
 
     @property
-    def ranked(self) -> bool:
-        """Whether it depends on the order of the values, and so has a mechanism of its own."""
+    def apart(self) -> bool:
+        """Whether it has a mechanism of its own, and is computed from no totals."""
         return self.form is None
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it depends on the order of the values."""
+        return self.apart and not self.counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +107,8 @@ class Aggregate:
         if self.moment is not None:
             return self.moment
         interval = None if self.value is None else self.value.interval
+        if self.statistic is AT_LEAST:  # it has no upper end, which no integer says
+            return Kind.REAL
         is_whole = self.statistic.counts or (self.statistic.ranked and interval is not None and interval.integer)
         return Kind.INTEGER if is_whole else Kind.REAL
 
@@ -165,6 +172,8 @@ def _of_line(asked: Aggregate, block: Block, place: int) -> float:
 COUNT = Statistic(name="count", form=forms.COUNT, operations=(ops.Count, ops.CountStar), counts=True, linear=_count)
 UNITS = Statistic(name="units", form=forms.UNITS, counts=True, linear=_count)
 DISTINCT = Statistic(name="distinct", form=forms.DISTINCT, operations=(ops.CountDistinct,), counts=True, linear=_count)
+AT_LEAST = Statistic(name="distinct at least", counts=True)
+"""The number of values that nobody listed: written as `DISTINCT` is."""
 SUM = Statistic(name="sum", form=forms.SUM, operations=(ops.Sum,), linear=_sum)
 MEAN = Statistic(
     name="mean",
@@ -203,7 +212,8 @@ MIN = Statistic(name="minimum", operations=(ops.Min,))
 MAX = Statistic(name="maximum", operations=(ops.Max,))
 
 STATISTICS = (
-    COUNT, UNITS, DISTINCT, SUM, MEAN, VARIANCE, STD, COVARIANCE, CORRELATION, SLOPE, INTERCEPT, QUANTILE, MIN, MAX,
+    COUNT, UNITS, DISTINCT, AT_LEAST, SUM, MEAN, VARIANCE, STD, COVARIANCE, CORRELATION, SLOPE, INTERCEPT, QUANTILE,
+    MIN, MAX,
 )  # fmt: skip
 
 WRITTEN = {operation: statistic for statistic in STATISTICS for operation in statistic.operations}

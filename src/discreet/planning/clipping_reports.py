@@ -84,7 +84,7 @@ def reports(query: Query, stated: str | Iterable[str]) -> frozenset[str]:
 
 def check_no_ranks(query: Query, what: str) -> None:
     """Refuses what is found by a first look beside order statistics, which have no part in its answer."""
-    ranked = next((a.name for a in query.aggregates if a.statistic.ranked), None)
+    ranked = next((a.name for a in query.aggregates if a.statistic.apart), None)
     if ranked is not None:
         cure = "ask for it in a question of its own."
         raise InvalidQuery(expected(f"no quantile, minimum or maximum beside {what}=", "aggregate", ranked, cure))

@@ -59,7 +59,7 @@ def has_joint_totals(query: Query) -> bool:
     return (
         query.public_size is None
         and query.cells <= MOST_GROUPS
-        and all(a.statistic.form in (forms.COUNT, forms.SUM) and not a.statistic.ranked for a in query.aggregates)
+        and all(a.statistic.form in (forms.COUNT, forms.SUM) and not a.statistic.apart for a in query.aggregates)
         and all(a.statistic.form is forms.COUNT or a.value is not None for a in query.aggregates)
     )
 

@@ -40,7 +40,7 @@ Identity = tuple[Any, Any]
 
 def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
     """The blocks that answer a query, and which of them each column is computed from."""
-    linear = tuple(a for a in query.aggregates if not a.statistic.ranked)
+    linear = tuple(a for a in query.aggregates if not a.statistic.apart)
     aggregates = [_as_row_count(a, linear) for a in linear]
     if query.public_size is not None and any(_counts_rows(a) and a.where is None for a in aggregates):
         raise InvalidQuery(

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery
+from discreet.language.checked_expressions import Value
+from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.mechanisms.joint_totals import JointPart, JointTotals
 from discreet.mechanisms.threshold import Threshold
 from discreet.planning import forms
-from discreet.planning.aggregates import Aggregate
+from discreet.planning.aggregates import AT_LEAST, Aggregate
 from discreet.planning.column_lattice import Lattice
 from discreet.planning.forms import Block
 from discreet.planning.group_keys import Keys
@@ -23,7 +25,7 @@ from discreet.planning.product_keys import ProductKeys
 from discreet.planning.quantile_measurements import PricedRanks
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee, Neighbors
-from discreet.privacy.events import Event
+from discreet.privacy.events import Event, PureEvent
 from discreet.sensitivity.contributions import Limits
 
 
@@ -104,7 +106,8 @@ def check_limits(query: Query) -> None:
                 f"in how many of the {query.cells:,} groups one {unit} counts; max_groups={query.cells} keeps them all",
             )
         )
-    if query.limits.max_rows is None and any(a.statistic.form is not forms.UNITS for a in query.aggregates):
+    counted = [a for a in query.aggregates if a.statistic.form is not forms.UNITS and a.statistic is not AT_LEAST]
+    if query.limits.max_rows is None and counted:
         missing.append(("max_rows", f"with how many rows in {'each group' if query.keys else 'all'} one {unit} counts"))
     if missing:
         names = " and ".join(name for name, _ in missing)
@@ -203,6 +206,22 @@ class NoiseClasses:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class PricedValues:
+    """A number of values that nobody listed, with its mechanism; see `planning.unlisted_values`."""
+
+    value: Value
+    where: Value | None
+    noise: CountsUnderLimits
+    share: Fraction
+    """Its part of the call's price."""
+
+    @property
+    def event(self) -> Event:
+        """What is drawn."""
+        return PureEvent(epsilon=self.noise.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Column:
     """How one column of the answer is computed: a linear form of the blocks' components, or a ratio of them."""
 
@@ -215,6 +234,8 @@ class Column:
     """The block of ranks that it is computed from, if it depends on order."""
     place: int = 0
     """Its place among the wanted cuts of that block."""
+    values: int | None = None
+    """The number of values that it is, if it is one that nobody listed."""
 
     @property
     def linear(self) -> bool:
@@ -242,6 +263,8 @@ class Plan:
     """What else was priced, the best first."""
     ranks: tuple[PricedRanks, ...] = ()
     """Blocks of quantiles and ends, which have mechanisms of their own."""
+    values: tuple[PricedValues, ...] = ()
+    """Numbers of values that nobody listed."""
     shown: Threshold | None = None
     """What found the keys by the count itself, where one look did both."""
     classes: NoiseClasses | None = None

@@ -37,9 +37,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.accounting.event_costs import concentrated
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
-from discreet.exact.amounts import above_zero, decimal_text, fraction, positive, root_below
+from discreet.exact.amounts import above_zero, decimal_text, fraction, positive
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.column_lattice import MOST_BITS, Lattice, bits_for, centered, counting, spanning
 from discreet.planning.forms import Block
@@ -47,8 +46,8 @@ from discreet.planning.joint_plan import LEAST_GAIN, MOST_TOTALS, has_joint_tota
 from discreet.planning.measurements import gather, gather_apart
 from discreet.planning.noise_laws import Law, Price, drawn, gain
 from discreet.planning.plan import Column, Plan, PricedBlock, Query
-from discreet.planning.quantile_measurements import PricedRanks
-from discreet.planning.quantile_planner import price_ranks, rank_weights, split_epsilon
+from discreet.planning.quantile_planner import rank_weights, ranks_at, split_epsilon
+from discreet.planning.unlisted_values import price_values, value_weights
 from discreet.privacy.events import composed
 from discreet.sensitivity.contributions import Limits
 
@@ -186,14 +185,17 @@ def offers_of(stated: Price) -> list[Price]:
 def plan_of(query: Query, offer: Price, stated: Mapping[str, float], *, spread: Fraction = Fraction(1)) -> Plan:
     """The plan with noise of one law; its lattices leave room for noise at a share that is smaller by `spread`."""
     blocks, columns = gather(query)
-    linear, others = split_epsilon(len(blocks), rank_weights(query, stated))
-    ranks, by_name = _ranked(query, others, offer)
+    of_ranks = rank_weights(query, stated)
+    linear, others = split_epsilon(len(blocks), [*of_ranks, *value_weights(query, stated)])
+    ranks, by_name = ranks_at(query, others[: len(of_ranks)], offer)
+    values, more = price_values(query, others[len(of_ranks) :], offer)
     rest = offer.part(linear) if blocks else offer
     shares = divide(query, blocks, columns, stated, law=offer.law) if blocks else []
     priced = [_priced(query, block, rest, share, spread) for block, share in zip(blocks, shares, strict=True)]
-    by_name |= {column.aggregate.name: _column(column, priced) for column in columns}
+    by_name |= more | {column.aggregate.name: _column(column, priced) for column in columns}
     variances = _variances(query, blocks, columns, stated, offer.law)
-    event = composed(*(drawn(block.noise) for block in priced), *(one.cuts.event for one in ranks))
+    beside = (*(one.cuts.event for one in ranks), *(one.event for one in values))
+    event = composed(*(drawn(block.noise) for block in priced), *beside)
     return Plan(
         query=query,
         limits=query.effective,
@@ -207,18 +209,8 @@ def plan_of(query: Query, offer: Price, stated: Mapping[str, float], *, spread: 
             for c, s in zip(columns, variances, strict=True)
         ),
         ranks=tuple(ranks),
+        values=tuple(values),
     )
-
-
-def _ranked(query: Query, parts: list[Fraction], offer: Price) -> tuple[list[PricedRanks], dict[str, Column]]:
-    """The blocks of ranks for their parts of a price: of rho, each at the epsilon whose own event costs that much."""
-    if offer.rho is None:
-        return price_ranks(query, parts, offer.epsilon)
-    tried, _ = price_ranks(query, parts, Fraction(1))  # its rho grows with the square of epsilon
-    rhos = [concentrated(one.cuts.event)[0] for one in tried]
-    epsilons = [part * root_below(offer.rho * part / rho) for part, rho in zip(parts, rhos, strict=True)]
-    found, columns = price_ranks(query, epsilons, Fraction(1))
-    return [replace(one, share=part) for one, part in zip(found, parts, strict=True)], columns
 
 
 def stated_weights(query: Query, weights: object) -> dict[str, float]:

@@ -24,12 +24,16 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from discreet.accounting.event_costs import concentrated
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import root_below
 from discreet.planning.aggregates import MAX, Aggregate
 from discreet.planning.column_lattice import spanning
+from discreet.planning.noise_laws import Price
 from discreet.planning.plan import Column, Query
 from discreet.planning.quantile_measurements import END_BITS, PricedRanks, RankBlock, of_end, of_quantiles, rank_bits
 from discreet.privacy.definitions import Neighbors
@@ -74,6 +78,17 @@ def price_ranks(query: Query, parts: list[Fraction], epsilon: Fraction) -> tuple
             columns[a.name] = Column(aggregate=a, blocks=(), ranks=len(blocks), place=place)
         blocks.append(_priced(query, members[0], tuple(shares), epsilon, part))
     return blocks, columns
+
+
+def ranks_at(query: Query, parts: list[Fraction], offer: Price) -> tuple[list[PricedRanks], dict[str, Column]]:
+    """The blocks of ranks for their parts of a price: of rho, each at the epsilon whose own event costs that much."""
+    if offer.rho is None:
+        return price_ranks(query, parts, offer.epsilon)
+    tried, _ = price_ranks(query, parts, Fraction(1))  # its rho grows with the square of epsilon
+    rhos = [concentrated(one.cuts.event)[0] for one in tried]
+    epsilons = [part * root_below(offer.rho * part / rho) for part, rho in zip(parts, rhos, strict=True)]
+    found, columns = price_ranks(query, epsilons, Fraction(1))
+    return [replace(one, share=part) for one, part in zip(found, parts, strict=True)], columns
 
 
 def _priced(

@@ -123,11 +123,11 @@ def rounds_of(
         raise InvalidParameter(expected("True or False", "relative", relative, cure))
     cap = positive("up_to", up_to)
     last = price(query, epsilon=cap, weights=weights, stairs=False)
-    if last.ranks:
-        name = next(a.name for a in query.aggregates if a.statistic.ranked)
+    if last.ranks or last.values:
+        name = next(a.name for a in query.aggregates if a.statistic.apart)
         raise InvalidQuery(
-            f"Expected counts, sums, means or variances in rounds, got {name!r}, which depends on order.\n"
-            "Hint: ask for quantiles, minima and maxima by epsilon, in a question of their own."
+            f"Expected counts, sums, means or variances in rounds, got {name!r}, which has a mechanism of its own.\n"
+            "Hint: ask for quantiles, ends and numbers of unlisted values by epsilon, in a question of their own."
         )
     plans = tuple(_at(last, STEP**-n) for n in reversed(range(ROUNDS)))
     return Rounds(plans=plans, targets=targets, relative=relative, confidence=confidence)

@@ -16,9 +16,9 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import fraction
 from discreet.language.arithmetic import name_of
 from discreet.language.check import Tables, checked, column
-from discreet.language.checked_expressions import Kind, Value, cast, integer
+from discreet.language.checked_expressions import Kind, Value, cast, integer, told_apart
 from discreet.language.column_lineage import source_columns
-from discreet.planning.aggregates import COUNT, DISTINCT, UNITS, WRITTEN, Aggregate
+from discreet.planning.aggregates import AT_LEAST, COUNT, DISTINCT, UNITS, WRITTEN, Aggregate
 from discreet.privacy.declaration import Key
 from discreet.selection.quantiles import PLACES
 from discreet.sensitivity.intervals import Interval
@@ -125,18 +125,22 @@ def condition_of(op: ops.Node, tables: Tables) -> Value | None:
 
 
 def _distinct(name: str, op: ops.CountDistinct, tables: Tables, known: Known) -> Aggregate:
-    """A count of the unit, or of the public values of a column."""
+    """A count of the unit, of the public values of a column, or, where nobody listed them, a bound from below."""
     of = column(op.arg, tables) if isinstance(op.arg, ops.Field) else None
     if isinstance(op.arg, ops.Field) and known.unit == (op.arg.name,):
         return Aggregate(name=name, statistic=UNITS)
     truths = (False, True) if of is not None and of.kind is Kind.BOOLEAN else ()
     listed = tuple(key for key in known.keys.get(of.expr.op(), truths) if key is not None) if of is not None else ()
+    if of is not None and not listed and op.arg.name not in known.unit and of.kind is not Kind.REAL:
+        named = replace(told_apart(of, op.arg.name), text=op.arg.name)
+        return Aggregate(name=name, statistic=AT_LEAST, value=named)
     if of is None or not listed:
         what = f"of the unit {known.unit[0]!r}" if len(known.unit) == 1 else "of a unit that is one column"
         raise InvalidQuery(
             f"Expected nunique() {what}, or of a column with public keys, got {name_of(op)}.\n"
             "Hint: list the values that there can be, dp.protect(keys={'column': [...]}), or use .cut(...): "
-            f"values read from the rows would reveal individuals. {_at_least(op.arg, of)}".rstrip()
+            "values read from the rows would reveal individuals. Of a column that compares exactly, such as "
+            ".mutate(x=...) makes, nunique() finds how many there are at least."
         )
     if len(listed) > MOST_LISTED:
         raise InvalidQuery(
@@ -145,13 +149,6 @@ def _distinct(name: str, op: ops.CountDistinct, tables: Tables, known: Known) ->
         )
     value = replace(of, text=op.arg.name if isinstance(op.arg, ops.Field) else of.text)
     return Aggregate(name=name, statistic=DISTINCT, value=value, listed=listed)
-
-
-def _at_least(asked: ops.Value, of: Value | None) -> str:
-    """What to ask for instead of a number of values that nobody listed."""
-    if not isinstance(asked, ops.Field) or of is None or of.kind is Kind.REAL:
-        return ""
-    return f'Without a list, people.count_distinct("{asked.name}", epsilon=0.5) finds how many there are at least.'
 
 
 def check_bounded(value: Value, of: ops.Node, tables: Tables, auto: frozenset[str] = frozenset()) -> None:

@@ -63,7 +63,7 @@ def check_cells(query: Query, sizes: Sequence[int], asked: Sequence[Axes]) -> No
 def check_added(aggregates: Iterable[Aggregate]) -> None:
     """Refuses columns that do not add up, by their names."""
     for a in aggregates:
-        if a.statistic.ranked or a.statistic.form is DISTINCT:
+        if a.statistic.apart or a.statistic.form is DISTINCT:
             cure = "ask for it by a question of its own; a batch has counts, sums, means, variances and lines."
             raise InvalidQuery(expected("columns that add up", a.name, a.statistic.name, cure))
 

@@ -17,7 +17,7 @@ from discreet.planning import forms
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.linear_error import half_width
 from discreet.planning.noise_laws import Law
-from discreet.planning.plan import Column, Plan, PricedBlock
+from discreet.planning.plan import Column, Plan, PricedBlock, PricedValues
 from discreet.planning.quantile_measurements import PricedRanks, rank_error, rows_beyond
 from discreet.privacy.declaration import Declaration
 from discreet.query.alternative_noise import alternatives
@@ -25,6 +25,7 @@ from discreet.query.explanation import Accuracy, ErrorOf, Explanation
 from discreet.selection.rank_exponential import UNIT
 
 INTERVALS = "noise only, for the bounded and weighted population, per cell"
+FROM_BELOW = f"{INTERVALS}; of values that nobody listed, a bound from below"
 GIVEN = "noise only, per cell, given that it is shown: low ends near the threshold are 1"
 
 
@@ -34,9 +35,9 @@ def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[st
         {
             **promise(plan),
             "columns": [_column(plan, column, confidence, rows_of(assume)) for column in plan.columns],
-            "totals": [*map(block_facts, plan.blocks), *map(_ranks, plan.ranks)],
+            "totals": [*map(block_facts, plan.blocks), *map(_ranks, plan.ranks), *map(_values, plan.values)],
             "confidence": confidence,
-            "intervals": GIVEN if plan.shown else INTERVALS,
+            "intervals": GIVEN if plan.shown else FROM_BELOW if plan.values else INTERVALS,
             "rounding": drowned(plan),
             "also priced": _others(plan, confidence, rows_of(assume)),
             "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
@@ -191,6 +192,30 @@ def _ranks(one: PricedRanks) -> dict[str, Any]:
     }
 
 
+def _values(one: PricedValues) -> dict[str, Any]:
+    """The mechanism of a number of values: its limits, and the noise at the smallest of them."""
+    counting = one.noise.counting(0)
+    return {
+        "statistic": "distinct values, at least",
+        "of": one.value.text,
+        "range": None,
+        "where": None if one.where is None else one.where.text,
+        "components": 1,
+        "mechanism": "discrete Laplace noise in a largest assignment of values to units",
+        "limits": list(one.noise.limits),
+        "limit chosen by": None if one.noise.choice is None else "permute-and-flip of penalized counts",
+        "sensitivity": int(counting.sensitivity),
+        "norm": "L1",
+        "scale": counting.scale,
+        "in": "values",
+        "moves": Fraction(counting.sensitivity),
+        "noise": counting.scale,
+        "epsilon": one.noise.epsilon,
+        "share": one.share,
+        "rounding": "none",
+    }
+
+
 def _rounding(block: PricedBlock) -> str:
     """How far the rounding of one row is off, in the units of what is summed."""
     if not block.rounding:
@@ -217,6 +242,8 @@ def _column(plan: Plan, column: Column, confidence: float, rows: int | None) -> 
 
 
 def _ranked_share(plan: Plan, column: Column) -> Fraction:
+    if column.values is not None:
+        return plan.values[column.values].share
     return Fraction(0) if column.ranks is None else plan.ranks[column.ranks].share
 
 
@@ -224,6 +251,8 @@ def _from(plan: Plan, column: Column) -> dict[str, Fraction]:
     """The epsilon of the totals that a column is computed from, where epsilons add up."""
     if column.ranks is not None:
         return {"epsilon": plan.ranks[column.ranks].cuts.epsilon}
+    if column.values is not None:
+        return {"epsilon": plan.values[column.values].noise.epsilon}
     noises = [plan.blocks[i].noise for i in column.blocks]
     spent = [noise.epsilon for noise in noises if not isinstance(noise, Gaussian)]
     return {"epsilon": sum(spent, start=Fraction(0))} if len(spent) == len(noises) else {}
@@ -237,12 +266,20 @@ def error_of(plan: Plan, column: Column, confidence: float, rows: int | None = N
             return _end_error(rows_beyond(one), rows)
         likely, most = rank_error(one, plan.query.cells, confidence)
         return Accuracy(likely, ErrorOf.RANK, None if one.is_recounted else most)
+    if column.values is not None:
+        return _too_large(plan.values[column.values], confidence)
     if column.linear:
         return Accuracy(half_width(plan, column, confidence))
     if rows is not None:
         return Accuracy(half_width_for(plan, column, rows, confidence))
     many = max(1.0, plan.blocks[column.blocks[0]].scale) * 1e9  # so many that the error is inversely proportional
     return Accuracy(half_width_for(plan, column, many, confidence) * many, ErrorOf.VALUE_TIMES_ROWS)
+
+
+def _too_large(one: PricedValues, confidence: float) -> Accuracy:
+    """By how much a number of values may be above the true one: at the smallest limit, and at the largest."""
+    least, *_, most = (float(one.noise.margin(place, confidence)) for place in (0, len(one.noise.limits) - 1))
+    return Accuracy(least, ErrorOf.TOO_LARGE, most if most > least else None)
 
 
 def _end_error(most: float, rows: int | None) -> Accuracy:

@@ -18,7 +18,7 @@ def check_held(query: Query) -> None:
 
 def check_written(query: Query, *, is_open: bool, in_rounds: bool, reported: bool, processed: bool) -> None:
     """Refuses an answer that cannot be written group by group, before anything is read."""
-    ranked = next((a.name for a in query.aggregates if a.statistic.ranked), None)
+    ranked = next((a.name for a in query.aggregates if a.statistic.apart), None)
     refusals = {
         "keys, limits and bounds that are stated": (
             is_open,

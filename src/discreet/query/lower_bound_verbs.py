@@ -36,9 +36,9 @@ class LowerBounds:
         counts a few: for each limit 1, 2, 4 and so on, the number of values is found that can be counted if each is
         counted by one unit that has it, and none counts more. Half of epsilon chooses the limit, and the other half is
         for the noise of its count. The answer has ``value``, that noisy count; ``at_least(confidence=0.95)``, than
-        which there are no fewer values, with that confidence; ``limit`` and ``receipt``. NULL is no value. Where the
-        values are public, ``.agg(n=_.city.nunique())`` counts those that occur. Without a price it is the question,
-        with ``.explain(...)``, ``.document()`` and ``.release(epsilon=0.5)``.
+        which there are no fewer values, with that confidence; ``limit`` and ``receipt``. NULL is no value. As a
+        column of an answer it is ``.agg(n=_.city.nunique())``, which counts those that occur where they are public.
+        Without a price it is the question, with ``.explain(...)``, ``.document()`` and ``.release(epsilon=0.5)``.
 
         Args:
             column: of whole numbers, truth values, text, dates or timestamps.

@@ -10,7 +10,7 @@ from discreet.errors import InvalidQuery, expected
 from discreet.guesses.misfit_calls import worded
 from discreet.language.column_names import check_name
 from discreet.ledger.budget import Budget
-from discreet.planning.aggregates import COUNT, DISTINCT, UNITS, Aggregate, Statistic
+from discreet.planning.aggregates import AT_LEAST, COUNT, DISTINCT, UNITS, Aggregate, Statistic
 from discreet.planning.contribution_limits import check_moved, stated_limits, whole, within
 from discreet.planning.group_keys import Keys, Unknown, check_cells, grouping, key_lists
 from discreet.planning.plan import Query, StatedLimits, check_limits
@@ -324,13 +324,26 @@ class PrivateTable(
             filtered=self._filtered,
             most_rows=self._most_rows,
         )
+        if keys is not None:
+            _check_values_of_all(query)
         check_limits(query)
         is_open = unknown is not None or limits.auto or open_values(query)
-        if is_open or any(a.statistic.ranked or a.statistic is DISTINCT for a in query.aggregates):
+        if is_open or any(a.statistic.apart or a.statistic is DISTINCT for a in query.aggregates):
             check_moved(query.declaration, "table")
-        if is_open and any(a.statistic.ranked for a in query.aggregates):
+        if is_open and any(a.statistic.apart for a in query.aggregates):
             raise InvalidQuery(
-                "Expected stated keys and limits beside a quantile, a minimum or a maximum, got some to find.\n"
+                "Expected stated keys and limits beside a quantile, an end or a number of unlisted values, got some to "
+                "find.\n"
                 "Hint: find them by a question of their own, and state them in this one."
             )
         return Question(self._source, query, Unspecified(unknown, limits.auto), _asked=asked)
+
+
+def _check_values_of_all(query: Query) -> None:
+    """Refuses, in groups, numbers of values that nobody listed: one unit would move that of each group by its limit."""
+    found = next((a for a in query.aggregates if a.statistic is AT_LEAST and a.value is not None), None)
+    if found is not None and found.value is not None:
+        text = found.value.text
+        cure = f"list the values, keys={{{text!r}: [...]}}; or ask for one group at a time, "
+        cure += f".filter(_.group == 1).agg({found.name}=_.{text}.nunique()): a unit in several would move all of them."
+        raise InvalidQuery(expected("nunique() of listed values in groups", found.name, text, cure))

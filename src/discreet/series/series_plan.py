@@ -218,7 +218,7 @@ def plan_series(
     worse = chosen.mean_square if gaussian else chosen.absolute * chosen.spread
     spread = Fraction(1 / max(1.0, worse))
     plan = plan_of(query, offer, stated_weights(query, None), spread=spread)
-    if plan.ranks or any(block.block.form is forms.DISTINCT for block in plan.blocks):
+    if plan.ranks or plan.values or any(block.block.form is forms.DISTINCT for block in plan.blocks):
         cure = "ask for counts, sums, means or variances, or for the number of units."
         raise InvalidQuery(expected("aggregates that add up over steps", "aggregates", "another", cure))
     if not gaussian and not all(column.linear for column in plan.columns):

@@ -8,12 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from discreet.distinct_values.count_distinct import UNIT, VALUE, priced_count
-from discreet.distinct_values.value_assignment import assigned
+from discreet.distinct_values.count_distinct import priced_count
+from discreet.engines.value_pairs import UNIT, VALUE, pairs_of
 from discreet.ledger.ledger import stated_guarantee
 from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench
+from discreet.query.table_view import view_of
+from discreet.sensitivity.value_assignment import assigned
+from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.neighbors import TEXTS
 
 Backends = Callable[[str], Any]
@@ -39,6 +41,16 @@ def counts(table: PrivateTable, column: str) -> list[int]:
     return assigned(found[UNIT].to_numpy(), found[VALUE].to_numpy(), LIMITS)
 
 
+def of_answers(table: PrivateTable, column: str) -> list[int]:
+    """The same of a column of an answer, of rows that fulfill a condition."""
+    asked = table[column].nunique(where=table["n"] > -(2**62) + 3)
+    plan = plan_of(table.agg(found=asked), epsilon=1)
+    source: Any = view_of(table).source  # its engine has no public name
+    [one] = plan.values
+    found = source._engine.run_statement(source.declaration, source._engine.compiled(pairs_of(plan.query, one)))
+    return assigned(found[UNIT].to_numpy(), found[VALUE].to_numpy(), LIMITS)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("unit", [["person"], ["name"], ["name", "person"], ROW], ids=str)
 def test_values_are_assigned_as_on_duckdb(backend_of: Backends, other: str, unit: Any) -> None:
@@ -47,7 +59,9 @@ def test_values_are_assigned_as_on_duckdb(backend_of: Backends, other: str, unit
         table = Bench(backend_of(name)).protect(DATA, unit=unit)
         columns = [column for column in ("word", "n", "flag", "day", "at") if unit == ROW or column not in unit]
         found.append({column: counts(table, column) for column in columns})
+        found[-1] |= {f"some {one}": of_answers(table, one) for one in columns if one != "flag"}
     assert found[0] == found[1]
+    assert found[0]["some day"] != found[0]["n"]
     assert found[0]["flag"][-1] == 2
     assert found[0]["word"][-1] >= len(WORDS)
 

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from discreet.distinct_values.value_assignment import assigned
+from discreet.sensitivity.value_assignment import assigned
 
 Table = tuple[frozenset[int], ...]
 """The values of each unit."""
