@@ -115,7 +115,7 @@ def test_what_does_not_go_together_is_refused(stated: dict[str, Any]) -> None:
 
 def test_what_depends_on_order_has_no_rounds() -> None:
     people = table()
-    with pytest.raises(dp.InvalidQuery, match="'m', which depends on order"):
+    with pytest.raises(dp.InvalidQuery, match="'m', which has a mechanism of its own"):
         people.agg(m=lambda t: t.age.median()).release(within={"m": 1}, up_to=0.5)
     assert people.budget.spent.epsilon == 0
 

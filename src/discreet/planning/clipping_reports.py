@@ -87,7 +87,8 @@ def check_no_ranks(query: Query, what: str) -> None:
     ranked = next((a.name for a in query.aggregates if a.statistic.apart), None)
     if ranked is not None:
         cure = "ask for it in a question of its own."
-        raise InvalidQuery(expected(f"no quantile, minimum or maximum beside {what}=", "aggregate", ranked, cure))
+        wanted = f"totals alone beside {what}=, no quantile, end or number of values"
+        raise InvalidQuery(expected(wanted, "aggregate", ranked, cure))
 
 
 def shares(noisy: NDArray[Any], scale: Fraction, names: tuple[str, str]) -> dict[str, dict[str, float]]:

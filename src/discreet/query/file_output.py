@@ -28,8 +28,8 @@ def check_written(query: Query, *, is_open: bool, in_rounds: bool, reported: boo
         "groups": (query.keys is None, "a question about all rows", "use .release(...).to_parquet(path)."),
         "columns that are totals": (
             ranked is not None,
-            f"{ranked}, which depends on the order of all rows",
-            "ask for quantiles, minima and maxima in a question of their own, without to=.",
+            f"{ranked}, which is computed from no totals",
+            "ask for quantiles, ends and numbers of values in a question of their own, without to=.",
         ),
         "one charge": (
             in_rounds,
