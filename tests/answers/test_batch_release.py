@@ -241,6 +241,16 @@ def test_counts_can_be_counts() -> None:
         answer.counts(integers=1)  # type: ignore[arg-type]  # what is refused
 
 
+def test_counts_are_made_of_what_several_sums_hold() -> None:
+    """A count in two blocks: of the rows of a sum each, or, with one mechanism for all, in one of its own."""
+    table = dp.protect(ROWS, unit=dp.ROW, budget=dp.Budget(epsilon=100, delta=1e-3), **FACTS)
+    groups: Any = table.group_by("a")
+    asked = {"n": groups.agg(n=_.count()), "s": groups.agg(s=_.v.sum(), t=_.v.clip(0, 10).sum())}
+    for question in (dp.batch(asked), dp.batch(asked, m=table.count())):
+        counts = question.release(epsilon=20).counts(integers=True)
+        assert counts["n"]["n"].to_pylist() == pytest.approx([40, 80], abs=6)
+
+
 def sums() -> BatchQuestion:
     table = dp.protect(ROWS, unit=dp.ROW, budget=dp.Budget(epsilon=100, delta=1e-3), **FACTS)
     return table.group_by("a", "b", cube=True).agg(s=_.v.sum())

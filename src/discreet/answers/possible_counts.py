@@ -72,11 +72,17 @@ def _possible(
     plan: BatchPlan, places: Places, values: list[Reals], *, nonnegative: bool, integers: bool
 ) -> list[NDArray[Any]]:
     """The tables of the cells that fit best."""
-    weighted = []
-    for i, column in places:
-        [block] = next(own.blocks for own in plan.tables[i].columns if own.aggregate.name == column)
-        weighted.append(replace(plan.query.tables[i].table, weight=1.0 / float(plan.variances(i, block).mean())))
+    weighted = [replace(plan.query.tables[i].table, weight=1.0 / _variance(plan, i, column)) for i, column in places]
     cells = fitted(plan.query.sizes, weighted, values, nonnegative=nonnegative)
     if not integers:
         return tables_of(weighted, cells)
     return [table.astype(np.int64) for table in tables_of(weighted, rounded(cells))]
+
+
+def _variance(plan: BatchPlan, table: int, name: str) -> float:
+    """Of a count, in rows, on average over the cells of a table; it may be taken from several blocks."""
+    column = next(own for own in plan.tables[table].columns if own.aggregate.name == name)
+    return sum(
+        float(plan.variances(table, block).mean()) / plan.cells.blocks[block].steps ** 2 * sum(c**2 for c in factors)
+        for block, factors in zip(column.blocks, column.coefficients, strict=True)
+    )
