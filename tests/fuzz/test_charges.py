@@ -248,7 +248,7 @@ def epsilon_of(calls: list[Any]) -> Fraction:
     """What all mechanisms that were watched cost together, whatever was booked; without bound, where one has none."""
     drawn = [call.metric.mechanism for call in calls if call.name != "random words"]
     assert drawn
-    each = [getattr(one, "epsilon", None) for one in drawn if not isinstance(one, Gaussian)]
+    each: list[Any] = [getattr(one, "epsilon", None) for one in drawn if not isinstance(one, Gaussian)]
     return sum(map(Fraction, each), Fraction(UNBOUNDED if len(each) < len(drawn) else 0))
 
 

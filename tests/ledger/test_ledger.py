@@ -330,7 +330,7 @@ def test_a_charge_costs_the_rho_that_it_states_or_that_its_event_does() -> None:
 
 
 def test_a_charge_at_a_rho_has_all_the_epsilon_of_its_event() -> None:
-    events = {BoundedRangeEvent(epsilon=Fraction(2)): 2, PureEvent(epsilon=Fraction(1, 2)): 1, None: 1}
+    events: dict[Any, Any] = {BoundedRangeEvent(epsilon=Fraction(2)): 2, PureEvent(epsilon=Fraction(1, 2)): 1, None: 1}
     for event, epsilon in {**events, GaussianEvent(mu2=Fraction(1)): UNBOUNDED}.items():
         stated = stated_guarantee(None, rho=Fraction(1, 2))
         made = Charge(source="visits", what="a choice", key=KEY, guarantee=stated, event=event)

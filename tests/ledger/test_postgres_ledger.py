@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import subprocess
 import time
@@ -22,6 +21,7 @@ from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import Charge
 from discreet.ledger.ledger_kinds import backup, create, exists, head, statement, verify
 from discreet.ledger.postgres_ledger import PostgresLedger
+from discreet.noise.process_identity import this_process
 from killable_postgresql import PASSWORD, PRESENT, KillableServer, killable_postgresql
 
 MakeCharge = Callable[..., Charge]
@@ -350,4 +350,4 @@ def test_a_commit_of_which_nothing_was_heard(url: str, owner: Any, charge: MakeC
     with pytest.raises(BudgetExceeded):
         budget.reserve(charge(1))
     assert budget.reserve(charge(0.9)).number == 2
-    assert os.getpid() == budget._process
+    assert this_process() == budget._process

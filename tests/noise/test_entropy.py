@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.noise import entropy
 from discreet.noise.entropy import Stream, draw, fresh_words, is_private
+from discreet.noise.process_identity import this_process
 from discreet.testing.statistics import binomial_p, chi_square_p
 
 FALSE_ALARM = 1e-9
@@ -151,7 +152,7 @@ def test_another_process_is_known_by_its_number_or_its_forks(
 
 @FORKS
 def test_forks_are_counted() -> None:
-    assert in_child(lambda: str(entropy.this_process()[1]).encode()) == str(entropy.this_process()[1] + 1).encode()
+    assert in_child(lambda: str(this_process()[1]).encode()) == str(this_process()[1] + 1).encode()
 
 
 def test_a_fork_in_the_middle_of_a_draw_starts_it_again(monkeypatch: pytest.MonkeyPatch) -> None:

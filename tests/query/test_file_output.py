@@ -25,9 +25,9 @@ def count(t: PrivateTable, **stated: Any) -> Question:
 REFUSED: dict[str, tuple[Ask, dict[str, Any], str, str]] = {
     "all rows": (lambda t: t.count(), {}, "Expected groups", "to_parquet"),
     "a median": (
-        lambda t: t.group_by("plan").agg(m=lambda s: s.visits.median()), {}, "is computed from no totals", "of their own",
+        lambda t: t.group_by("plan").agg(m=lambda s: s.visits.median()), {}, "from no totals", "of their own",
     ),
-    "an end": (lambda t: t.group_by("plan").agg(m=lambda s: s.visits.max()), {}, "is computed from no totals", "of their"),
+    "an end": (lambda t: t.group_by("plan").agg(m=lambda s: s.visits.max()), {}, "from no totals", "of their"),
     "a report": (count, {"report": "clipped"}, "without a report", "leave it out"),
     "rounds": (count, {"within": {"a": 100}, "epsilon": None, "up_to": 1}, "one charge", "state epsilon"),
     "relative": (count, {"within": {"a": 0.1}, "epsilon": None, "relative": True}, "one charge", "state epsilon"),
