@@ -1,4 +1,20 @@
-"""What tells a process from its forks and its parents: budgets, runs and random streams belong to one."""
+"""What tells a process from its forks and its parents: budgets, runs and random streams belong to one.
+
+Claim
+    `this_process` differs between a process and each process that it forks, directly or not.
+Requires
+    Forks that run the handlers of Python, as `os.fork` and `multiprocessing` do; or that have a number of their own.
+Relies on
+    `os.register_at_fork`; process numbers.
+Proof
+    Each fork counts one more than its parent before any other code runs in it, and the number of a process never falls.
+Rounding
+    None.
+Source
+    None.
+Mutant
+    forks-uncounted: the number of a process alone is compared; killed by test_forks_are_counted.
+"""
 
 from __future__ import annotations
 
