@@ -37,7 +37,7 @@ import ibis.expr.operations as ops
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.estimate import ROUNDINGS, Estimate, estimates
+from discreet.inference.estimate import FINE_RANGE, ROUNDINGS, Estimate, estimates
 from discreet.inference.outward_rounding import Ends, Reals, added, divided, multiplied, nearly, root, subtracted
 from discreet.planning.aggregates import SUM, Aggregate
 from discreet.planning.noise_laws import Law
@@ -164,7 +164,10 @@ class CalculatedInterval:
         if exact is not None:
             [estimate] = estimates(replace(self.plan, columns=(exact,)), self.totals, confidence).values()
             spread = 0.0 if form is None else _rounded_away(self.plan, *form)
-            return estimate.low - spread, estimate.high + spread
+            few = estimate.high - estimate.low < spread / FINE_RANGE  # as of totals: there is next to no noise
+            return np.where(few, estimate.low - spread, estimate.low), np.where(
+                few, estimate.high + spread, estimate.high
+            )
         used = {field.name for field in self.op.find(ops.Field, filter=ops.Value)}
         own = estimates(self.plan, self.totals, 1 - (1 - confidence) / max(1, len(used)))
         with np.errstate(all="ignore"):
@@ -184,9 +187,7 @@ def _ends(op: Any, columns: Mapping[str, Estimate]) -> Ends:
 
 
 def _rounded_away(plan: Plan, coefficients: Mapping[str, float], constant: float) -> float:
-    """What rounding may have taken of constants and offsets that are larger than their sum: nothing, where there are
-    none, so that ends of whole numbers stay whole.
-    """
+    """What rounding may have taken of constants and offsets that are larger than their sum: 0, where there are none."""
     own = [coefficients[c.aggregate.name] * c.offset for c in plan.columns if c.aggregate.name in coefficients]
     return ROUNDINGS * float(np.spacing(sum(map(abs, own)) + abs(constant))) if any(own) or constant else 0.0
 

@@ -131,7 +131,7 @@ def _distinct(name: str, op: ops.CountDistinct, tables: Tables, known: Known) ->
         return Aggregate(name=name, statistic=UNITS)
     truths = (False, True) if of is not None and of.kind is Kind.BOOLEAN else ()
     listed = tuple(key for key in known.keys.get(of.expr.op(), truths) if key is not None) if of is not None else ()
-    if of is not None and not listed and op.arg.name not in known.unit and of.kind is not Kind.REAL:
+    if of is not None and not listed and of.kind is not Kind.REAL:
         named = replace(told_apart(of, op.arg.name), text=op.arg.name)
         return Aggregate(name=name, statistic=AT_LEAST, value=named)
     if of is None or not listed:
