@@ -83,7 +83,7 @@ def refused(people: dp.PrivateTable, ask: Callable[[dp.PrivateTable], Any], mess
         (lambda t: t.mutate(person=_.age), "privacy unit"),
         (lambda t: t.agg(m=_.age.mode()), "Expected count"),
         (lambda t: t.agg(m=_.plan.mode()), r'write people.top\("plan", k=1, epsilon=0.5\)'),
-        (lambda t: t.agg(m=_.age.nunique()), "nunique"),
+        (lambda t: t.group_by("plan").agg(m=_.age.nunique()), "nunique"),
         (lambda t: t.agg(), "an aggregate"),
         (lambda t: t.group_by("plan").agg(plan=_.count()), "name"),
         (lambda t: t.agg(n=_.count(), n_low=_.count()), "name"),
