@@ -121,7 +121,7 @@ def _charge(rounds: Rounds, keys: list[str], number: int) -> Charge:
     own = Guarantee(epsilon=plan.charge.epsilon - spent, rho=None if number else cap**2 / 2)
     what = f"{described(rounds.most)}: round {number + 1}"
     event = PureEvent(epsilon=own.epsilon if number else cap)
-    return charge_to(plan.query.declaration, keys[number], what, own, event)
+    return charge_to(plan.query.declaration, keys[number], what, own, event, in_parts=not number)
 
 
 def _told(rounds: Rounds, number: int, ended: str) -> dict[str, Any]:

@@ -124,6 +124,8 @@ def charge_to(
     what: str,
     guarantee: Guarantee,
     event: Event | None = None,
+    *,
+    in_parts: bool = False,
 ) -> Charge:
     """What a release of a declared table costs, under its name in the ledger."""
     return Charge(
@@ -133,6 +135,7 @@ def charge_to(
         key=key,
         guarantee=guarantee,
         event=event,
+        in_parts=in_parts,
     )
 
 

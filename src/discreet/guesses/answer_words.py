@@ -124,6 +124,7 @@ class ReleasedNames(NearNames, NoTruth):
 
     __slots__ = ()
     _instead: ClassVar[Mapping[str, str]] = COSTS
+    _ask: ClassVar[str] = "ask for what it holds, or for its .receipt."
 
 
 BUDGET: Mapping[str, str] = {

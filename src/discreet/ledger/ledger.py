@@ -80,6 +80,8 @@ class Charge:
     """epsilon and delta; and rho, of which so much is due with this charge, whatever the event costs."""
     event: Event | None = None
     """What was drawn: it says what the release costs in rho. None stands for any release of this guarantee."""
+    in_parts: bool = False
+    """Whether the epsilon of the event is due in parts, of which this is the first: later charges pay the others."""
     asked_by: str = ""
     """Who asked."""
     level: str = ""
@@ -97,7 +99,7 @@ class Charge:
         check_told("asked_by", self.asked_by)
         exact = positive_guarantee(self.guarantee.epsilon, self.guarantee.delta)
         event = event_of(self.guarantee) if self.event is None else self.event
-        if self.guarantee.rho is not None:  # it bounds no epsilon: that of a choice is twice that of noise
+        if self.guarantee.rho is not None and not self.in_parts:  # rho bounds no epsilon: a choice has twice noise's
             exact = replace(exact, epsilon=max(exact.epsilon, cost_of(event).epsilon or UNBOUNDED))
         object.__setattr__(self, "cost", charge_of(replace(exact, rho=self.guarantee.rho), event))
         object.__setattr__(self, "guarantee", exact)
