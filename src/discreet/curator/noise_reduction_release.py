@@ -26,6 +26,8 @@ Mutant
     test_each_round_is_charged_before_it_is_seen.
     unfinished-rounds-are-given: a release that broke off is answered from its first round; killed by
     test_a_crash_between_rounds_shows_no_more_than_was_charged.
+    first-round-pays-for-all: round 1 is charged the epsilon of the last; killed by
+    test_each_round_is_charged_before_it_is_seen.
     rounds-by-their-rho: round 1 is recorded with the rho of its own epsilon; killed by test_rho_is_that_of_the_cap.
 """
 
