@@ -4,6 +4,7 @@ of them one way where it is added; no row makes the look fail.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,22 +27,14 @@ def bench() -> Bench:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("check", [check_distinct, check_unlisted], ids=["alone", "as a column"])
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
-def test_one_unit_moves_each_count_by_its_limit(bench: Bench, pair: Any, data: st.DataObject) -> None:
+def test_one_unit_moves_each_count_by_its_limit(
+    bench: Bench, check: Callable[..., None], pair: Any, data: st.DataObject
+) -> None:
     facts: dict[str, Any] = {"unit": list(pair.unit) or ROW}
     if pair.replaced:
         facts |= {"neighbors": "replace-one", "units" if pair.unit else "rows": 100}
     table = bench.protect(pair.first.to_arrow(), **facts)
-    check_distinct(table, data, lambda: bench.put(pair.second.to_arrow()))
-
-
-@pytest.mark.long
-@settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
-@given(pair=pairs(), data=st.data())
-def test_one_unit_moves_a_column_of_an_answer_as_little(bench: Bench, pair: Any, data: st.DataObject) -> None:
-    facts: dict[str, Any] = {"unit": list(pair.unit) or ROW}
-    if pair.replaced:
-        facts |= {"neighbors": "replace-one", "units" if pair.unit else "rows": 100}
-    table = bench.protect(pair.first.to_arrow(), **facts)
-    check_unlisted(table, data, lambda: bench.put(pair.second.to_arrow()))
+    check(table, data, lambda: bench.put(pair.second.to_arrow()))

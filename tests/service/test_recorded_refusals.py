@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import Any
 import pytest
 
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter, InvalidQuery
-from discreet.server.http_errors import KINDS as TOLD
+from discreet.server.http_errors import refusal
 from discreet.service import recorded_refusals
 from discreet.service.purses import ANALYST
-from discreet.service.recorded_refusals import KINDS, MOST, RefusalBook
+from discreet.service.recorded_refusals import MOST, REFUSALS, RefusalBook
 from discreet.service.roles import Action, Principal, Role
 from discreet.service.service import Service
 from discreet.service.service_errors import FORBIDDEN, Conflict, Forbidden, OverLimit
@@ -193,5 +194,10 @@ def test_a_long_text_is_cut(opened: Callable[[], StateStore]) -> None:
     assert line["hint"][:6] == r"\u202e"
 
 
-def test_kinds_are_those_that_are_told() -> None:
-    assert all(next(word for known, _, word in TOLD if known is kind) == KINDS[kind] for kind in KINDS)
+def test_kinds_are_those_that_are_told(opened: Callable[[], StateStore]) -> None:
+    book = RefusalBook(opened(), Clock())
+    for kind in REFUSALS:
+        problem = kind("Expected a count, got none.")
+        book.note("ada", ["people"], Action.RELEASE, problem)
+        [line] = book.of("people", None, 1)[0]
+        assert line["kind"] == json.loads(bytes(refusal(problem).body))["error"]

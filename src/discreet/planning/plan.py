@@ -25,7 +25,7 @@ from discreet.planning.product_keys import ProductKeys
 from discreet.planning.quantile_measurements import PricedRanks
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee, Neighbors
-from discreet.privacy.events import Event, PureEvent
+from discreet.privacy.events import Event
 from discreet.sensitivity.contributions import Limits
 
 
@@ -214,11 +214,6 @@ class PricedValues:
     noise: CountsUnderLimits
     share: Fraction
     """Its part of the call's price."""
-
-    @property
-    def event(self) -> Event:
-        """What is drawn."""
-        return PureEvent(epsilon=self.noise.epsilon)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -194,7 +194,7 @@ def plan_of(query: Query, offer: Price, stated: Mapping[str, float], *, spread: 
     priced = [_priced(query, block, rest, share, spread) for block, share in zip(blocks, shares, strict=True)]
     by_name |= more | {column.aggregate.name: _column(column, priced) for column in columns}
     variances = _variances(query, blocks, columns, stated, offer.law)
-    beside = (*(one.cuts.event for one in ranks), *(one.event for one in values))
+    beside = (*(one.cuts.event for one in ranks), *(one.noise.event for one in values))
     event = composed(*(drawn(block.noise) for block in priced), *beside)
     return Plan(
         query=query,

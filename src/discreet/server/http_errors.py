@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from starlette.responses import Response
 
@@ -14,23 +15,22 @@ from discreet.errors import (
     InvalidQuery,
     LedgerError,
 )
-from discreet.service.service_errors import Conflict, Forbidden, Late, NotSignedIn, OverLimit
+from discreet.service.service_errors import KINDS, Conflict, Forbidden, Late, NotSignedIn, OverLimit, kind_of
 
-KINDS: tuple[tuple[type[DiscreetError], int, str], ...] = (
-    (NotSignedIn, 401, "not_signed_in"),
-    (Forbidden, 404, "not_found"),
-    (Conflict, 409, "conflict"),
-    (Late, 409, "not_ready"),
-    (OverLimit, 429, "over_limit"),
-    (BudgetExceeded, 402, "budget_exceeded"),
-    (InvalidQuery, 422, "invalid_query"),
-    (InvalidParameter, 422, "invalid_parameter"),
-    (EngineError, 424, "engine_error"),
-    (LedgerError, 503, "unavailable"),
-    (DiscreetError, 422, "invalid"),
-)
-"""The code and the kind of each class of refusal; the first that fits holds. What is forbidden has the code of what
-does not exist."""
+CODES: Mapping[type[DiscreetError], int] = {
+    NotSignedIn: 401,
+    Forbidden: 404,
+    Conflict: 409,
+    Late: 409,
+    OverLimit: 429,
+    BudgetExceeded: 402,
+    InvalidQuery: 422,
+    InvalidParameter: 422,
+    EngineError: 424,
+    LedgerError: 503,
+    DiscreetError: 422,
+}
+"""The code of each class of refusal. What is forbidden has the code of what does not exist."""
 
 UNAVAILABLE = (
     "Expected the service to answer, got a failure.\nHint: send the request again; a repeated key is one charge."
@@ -50,9 +50,9 @@ def refusal(problem: DiscreetError) -> Response:
     """The response for a refusal."""
     if isinstance(problem, BodyRefused):
         return told(problem.code, problem.kind, str(problem))
-    code, kind = next((code, kind) for known, code, kind in KINDS if isinstance(problem, known))
+    kind = kind_of(problem)
     # What a ledger or a store says may name a place.
-    return told(code, kind, UNAVAILABLE if isinstance(problem, LedgerError) else str(problem))
+    return told(CODES[kind], KINDS[kind], UNAVAILABLE if isinstance(problem, LedgerError) else str(problem))
 
 
 def told(code: int, kind: str, text: str) -> Response:

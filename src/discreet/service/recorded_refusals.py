@@ -30,14 +30,14 @@ Mutant
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter, InvalidQuery, printable
 from discreet.service.roles import Action, Principal
-from discreet.service.service_errors import Conflict, Forbidden, OverLimit
+from discreet.service.service_errors import KINDS, Conflict, Forbidden, OverLimit, kind_of
 from discreet.service.state_store import Execute, StateStore
 
 Parameters = ParamSpec("Parameters")
@@ -48,15 +48,8 @@ MOST = 1000
 LONGEST = 1000
 """Characters of a text."""
 FIELDS = ("number", "made", "principal", "what", "kind", "message", "hint")
-KINDS: Mapping[type[DiscreetError], str] = {
-    Forbidden: "not_found",
-    Conflict: "conflict",
-    OverLimit: "over_limit",
-    BudgetExceeded: "budget_exceeded",
-    InvalidQuery: "invalid_query",
-    InvalidParameter: "invalid_parameter",
-}
-"""What is a refusal, in the words of the interface for programs; a failure is none."""
+REFUSALS = (Forbidden, Conflict, OverLimit, BudgetExceeded, InvalidQuery, InvalidParameter)
+"""What is a refusal; a failure is none."""
 
 
 class RefusalBook:
@@ -71,7 +64,7 @@ class RefusalBook:
         """Records what is refused within of an ask that may be about any of these data sets, and raises it again."""
         try:
             yield
-        except tuple(KINDS) as problem:
+        except REFUSALS as problem:
             among = list(datasets)
             words = f"{ask!r} {problem}".casefold()
             named = [name for name in among if name in words] or among
@@ -86,7 +79,7 @@ class RefusalBook:
         Raises:
             LedgerError: the store failed: then the refusal is not told, either.
         """
-        kind = next(word for known, word in KINDS.items() if isinstance(problem, known))
+        kind = KINDS[kind_of(problem)]
         message, _, hint = str(problem).partition("\nHint: ") if told else ("", "", "")
         line = (self._clock(), who, action.value, kind, _short(message), _short(hint))
         listed = list(datasets)
@@ -150,7 +143,7 @@ def on_record(
                 return verb(self, principal, dataset, *given, **named)
             except Forbidden:
                 raise
-            except tuple(KINDS) as problem:
+            except REFUSALS as problem:
                 self._refusals.note(principal.name, [dataset], action, problem)
                 raise
 

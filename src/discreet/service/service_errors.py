@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeVar
 
-from discreet.errors import DiscreetError
+from discreet.errors import (
+    BudgetExceeded,
+    DiscreetError,
+    EngineError,
+    InvalidParameter,
+    InvalidQuery,
+    LedgerError,
+)
 
 Found = TypeVar("Found")
 
@@ -27,6 +35,27 @@ class Late(DiscreetError):
 
 class OverLimit(DiscreetError):
     """One principal asks too much at once; others are served."""
+
+
+KINDS: Mapping[type[DiscreetError], str] = {
+    NotSignedIn: "not_signed_in",
+    Forbidden: "not_found",
+    Conflict: "conflict",
+    Late: "not_ready",
+    OverLimit: "over_limit",
+    BudgetExceeded: "budget_exceeded",
+    InvalidQuery: "invalid_query",
+    InvalidParameter: "invalid_parameter",
+    EngineError: "engine_error",
+    LedgerError: "unavailable",
+    DiscreetError: "invalid",
+}
+"""The word for each class of error, for programs and for the record."""
+
+
+def kind_of(problem: DiscreetError) -> type[DiscreetError]:
+    """The first of `KINDS` that fits."""
+    return next(known for known in KINDS if isinstance(problem, known))
 
 
 NOT_SIGNED_IN = (

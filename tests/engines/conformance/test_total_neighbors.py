@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from depth import examples
 from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import Rows, neighbors, rows_of
-from total_claims import check_distinct, check_total
+from total_claims import check_distinct, check_total, check_unlisted
 
 EXAMPLES = examples(20)
 COLUMNS = (
@@ -24,7 +24,7 @@ COLUMNS = (
 _benches: dict[str, Bench] = {}
 
 
-@pytest.mark.parametrize("check", [check_total, check_distinct])
+@pytest.mark.parametrize("check", [check_total, check_distinct, check_unlisted])
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(table=rows_of(COLUMNS), replaced=st.booleans(), data=st.data())
 def test_one_unit_moves_each_total_by_its_limit(
