@@ -183,3 +183,13 @@ WAYS: dict[str, Ask] = {
     "ranges in groups": lambda t: t.group_by("plan").histogram("cost", bins=5, ranges=True),
 }
 """By parameter: how an answer is given, other than from `release` itself."""
+
+QUESTIONS: dict[str, Ask] = {
+    **{f"aggregate {name}": ask for name, ask in AGGREGATES.items()},
+    **{f"verb {name}": ask for name, ask in VERBS.items()},
+    **WAYS,
+}
+"""Aggregates, verbs and ways under one name each."""
+
+DELTAS = {"verb series": 1e-7}
+"""By question: the delta that it claims beside an epsilon of 1; all others claim none."""

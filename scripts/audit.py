@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import discreet as dp
-from attacked_questions import AGGREGATES, PEOPLE, VERBS, Ask, answered
+from attacked_questions import DELTAS, PEOPLE, QUESTIONS, answered
 from attacks import PATTERNS, attacks
 from discreet.audit import Finding, Report, exact, replay, sampled, search
 from searches import SEARCHES
@@ -62,7 +62,7 @@ Task = tuple[str, str, int]
 def tasks(runs: int) -> list[Task]:
     """All attacks, the slow ones first."""
     searches = [("searched", name, max(20, POINTS.get(name, 400) * min(runs, RUNS) // RUNS)) for name in SEARCHES]
-    questions = [("replayed", name, TRIES) for name in questions_by_name()]
+    questions = [("replayed", name, TRIES) for name in QUESTIONS]
     samples = [("sampled", f"{one.mechanism}: {one.words}", max(LEAST_RUNS, runs // one.cost)) for one in attacks()]
     choices = [("enumerated", f"{kind}: {words}", 0) for kind in CHOOSING for words in PATTERNS]
     return [*searches[::-1], *questions[::-1], *samples[::-1], *choices]
@@ -70,13 +70,6 @@ def tasks(runs: int) -> list[Task]:
 
 CHOOSING = ("Exponential", "PermuteAndFlip", "NoisyMax")
 TIGHT = {f"{one.mechanism}: {one.words}" for one in attacks() if one.tight}
-
-
-def questions_by_name() -> dict[str, Ask]:
-    """Aggregates and verbs under one name each."""
-    return {f"aggregate {name}": ask for name, ask in AGGREGATES.items()} | {
-        f"verb {name}": ask for name, ask in VERBS.items()
-    }
 
 
 def tried(task: Task) -> tuple[Task, float, dict[str, Any]]:
@@ -105,8 +98,8 @@ def by_search(task: Task) -> Report:
 
 def by_replay(task: Task) -> Report:
     """A question on all neighbors of its table, and on those that a search finds."""
-    ask = questions_by_name()[task[1]]
-    return replay(lambda rows: answered(ask, rows), PEOPLE, unit="person", epsilon=1, tries=task[2])
+    ask, delta = QUESTIONS[task[1]], DELTAS.get(task[1], 0)
+    return replay(lambda rows: answered(ask, rows), PEOPLE, unit="person", epsilon=1, delta=delta, tries=task[2])
 
 
 def by_enumeration(task: Task) -> Report:
