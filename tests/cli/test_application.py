@@ -56,14 +56,77 @@ def test_the_installed_command_runs(file: Path) -> None:
     assert "Traceback" not in refused.stderr
 
 
-def test_an_interruption_says_what_stays(ask: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("place", ["Commands.invoke", "Commands.make_context", "Commands.get_command", "_told"])
+def test_an_interruption_says_what_stays(place: str) -> None:
+    """Wherever it falls, and also where the key is pressed again while the first one is being handled."""
+    program = f"""if True:
+        import os, signal, sys
+        import discreet.cli as cli
+        from discreet.cli import application
+        def press():
+            os.kill(os.getpid(), signal.SIGINT)
+        class End(SystemExit):
+            @property
+            def code(self):
+                press()
+                return 130
+        def interrupted(*_, **__):
+            try:
+                press()
+            except KeyboardInterrupt:
+                raise End from None
+        class Slow:
+            def write(self, words):
+                cli.HASTE = -1
+                press()
+                return written.write(words)
+            def flush(self):
+                written.flush()
+        written, sys.stderr = sys.stderr, Slow()
+        application.{place} = interrupted
+        sys.argv[1:] = ["ledger", "show", "--help"]
+        cli.main()
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    words = "Interrupted. What was charged stays charged: see discreet ledger show.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", words)
 
-    monkeypatch.setattr("discreet.engines.duckdb.DuckDB.totals", interrupt)
-    done = ask()
-    assert done.exit_code == 130
-    assert "What was charged stays charged" in done.stderr
+
+def test_an_interruption_that_is_lost_is_not_the_last() -> None:
+    """An exception in a finalizer is only printed: whoever presses the key again later is heard."""
+    program = """if True:
+        import os, signal, sys
+        import discreet.cli as cli
+        from discreet.cli import application
+        def lost(*_, **__):
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except KeyboardInterrupt:
+                cli.HASTE = 0  # as if it had passed
+            os.kill(os.getpid(), signal.SIGINT)
+        application.Commands.invoke = lost
+        sys.argv[1:] = ["ledger", "show", "spent.db"]
+        cli.main()
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr[:12]) == (130, "Interrupted.")
+
+
+def test_what_runs_beside_a_shell_stays_deaf_to_interruptions() -> None:
+    program = """if True:
+        import atexit, os, signal, sys
+        atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+        sys.argv[1:] = ["--version"]
+        from discreet.cli import main
+        main()
+    """
+    deaf = [
+        sys.executable,
+        "-c",
+        "import os, signal, sys; signal.signal(2, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])",
+    ]
+    done = subprocess.run([*deaf, sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"discreet {version('discreet')}\n", "")
 
 
 @pytest.mark.parametrize("module", ["discreet.cli.application", "typer", "discreet.errors"])

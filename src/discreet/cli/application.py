@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from discreet.cli.messages import interrupted, refused, told
+from discreet.cli.messages import refused, told
 from discreet.cli.standard_output import FAILED, OutputFailure, settle, written
 from discreet.errors import DiscreetError
 
@@ -37,7 +37,6 @@ COMMANDS = {
 
 REFUSED = 2
 """The exit code of everything that was refused, by Typer or by discreet."""
-INTERRUPTED = 130
 
 
 class Commands(TyperGroup):
@@ -91,9 +90,6 @@ def _told() -> Iterator[None]:
     except DiscreetError as problem:
         refused(problem)
         raise typer.Exit(REFUSED) from None
-    except KeyboardInterrupt:
-        interrupted()
-        raise typer.Exit(INTERRUPTED) from None
     except (OutputFailure, OSError) as problem:
         told(str(problem))
         raise typer.Exit(FAILED) from None

@@ -51,11 +51,6 @@ def refused(problem: DiscreetError) -> None:
     errors().print(Panel(Text(text), title=type(problem).__name__, title_align="left", border_style="red"))
 
 
-def interrupted() -> None:
-    """What an interruption means for the budget."""
-    errors().print("Interrupted. What was charged stays charged: see discreet ledger show.", markup=False)
-
-
 def told(text: str) -> None:
     """One line for people."""
     with suppress(OSError, ValueError):  # nowhere is left to tell it
