@@ -110,6 +110,16 @@ def test_what_is_sent_after_an_error_is_passed_over_until_sync(client: RawClient
     assert letters(client.ask(parse("SELECT 1"), bind(), execute(), SYNC)) == "12DCZ"
 
 
+def test_answers_do_not_pile_up_for_who_takes_none(client: RawClient) -> None:
+    """Also where there always is a part of a next message, and Sync never comes."""
+    client.ask(parse("SELECT " + ",".join(["1"] * 150), "wide"), SYNC)
+    client.socket.settimeout(10)
+    client.send(describe("S", "wide") * 40, SYNC[:3])
+    assert letters(client.until("T")) == "tT"
+    client.send(SYNC[3:])
+    assert letters(client.until("Z")) == "tT" * 39 + "Z"
+
+
 def test_flush_sends_what_is_there(client: RawClient) -> None:
     client.send(parse("SELECT 1"), bind(), describe(), FLUSH)
     assert letters(client.until("T")) == "12T"

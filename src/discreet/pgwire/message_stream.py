@@ -36,6 +36,8 @@ class MessageStream:
             IdleTooLong: none began in time.
         """
         while True:
+            if len(self._out) > CHUNK:  # what a client does not take is not kept for it without end
+                await self.flush()
             found = self.framing.next()
             if found is not None:
                 return found
