@@ -241,14 +241,14 @@ def _subtracted(date: exp.Expression, step: exp.Expression) -> exp.Expression:
 
 
 def _elapsed(unit: exp.Expression, first: exp.Expression, last: exp.Expression) -> exp.Expression:
-    same: exp.Expression = exp.TimestampDiff(this=last, expression=first, unit=exp.var(unit.name))  # type: ignore[no-untyped-call]  # sqlglot's own
+    same: exp.Expression = exp.TimestampDiff(this=last, expression=first, unit=exp.Var(this=unit.name))  # type: ignore[no-untyped-call]  # sqlglot's own
     return same
 
 
 NAMED: dict[tuple[str, int], Callable[..., exp.Expression]] = {
     ("BTRIM", 1): lambda x: exp.Trim(this=x),
-    ("DATE_PART", 2): lambda part, x: exp.Extract(this=exp.var(part.name), expression=x),
-    ("DATEPART", 2): lambda part, x: exp.Extract(this=exp.var(part.name), expression=x),
+    ("DATE_PART", 2): lambda part, x: exp.Extract(this=exp.Var(this=part.name), expression=x),
+    ("DATEPART", 2): lambda part, x: exp.Extract(this=exp.Var(this=part.name), expression=x),
     ("DATE_SUB", 2): _subtracted,
     ("DATE_SUB", 3): _elapsed,
     ("DATESUB", 3): _elapsed,
