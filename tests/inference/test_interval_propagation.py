@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -15,11 +16,14 @@ import pyarrow as pa
 import pytest
 from ibis import _
 
+import depth
 import discreet as dp
 import discreet.inference.interval_propagation as module
+from discreet.answers.run_post_processing import CELL, _connection, _run
 from discreet.curator.add_noise import with_noise
 from discreet.inference.estimate import Estimate, estimates
 from discreet.inference.interval_propagation import ENDS, CalculatedInterval, has_interval, linear
+from discreet.inference.post_processing import Processing
 from discreet.planning.planner import price
 from discreet.query.table import PrivateTable
 from discreet.testing.scripted_words import splitmix
@@ -60,6 +64,7 @@ def test_what_carries_an_interval() -> None:
         _.a.clip(_.b, None),
         _.a / _.a.sum(),
         _.n.cast("int8"),
+        _.n.cast("float32"),
         _.a % 2,
         ibis.ifelse(_.a > 1, _.b, None),
     ):
@@ -175,6 +180,48 @@ def test_coverage(protect_people: Callable[..., PrivateTable], what: str) -> Non
     true = float(module._ends(op, values)[0])
     inside = int(np.sum((low <= true) & (true <= high)))
     assert clopper_pearson(inside, 2000, confidence=1 - 1e-6)[1] >= 0.9
+
+
+UNARY: tuple[Callable[[Any], Any], ...] = (
+    *(lambda x: x.abs(), lambda x: -x, lambda x: x.sqrt(), lambda x: x.abs().ln(), lambda x: x.floor()),
+    *(lambda x: x.clip(-1, 3), lambda x: x.round(1), lambda x: x.clip(-9, 9).exp(), lambda x: x / 3),
+)
+BINARY: tuple[Callable[[Any, Any], Any], ...] = (
+    *(lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, lambda x, y: x / y, ibis.greatest, ibis.least),
+    lambda x, y: ibis.ifelse(x > y, x, y),
+)
+
+
+def calculation(chance: random.Random, columns: list[Any], size: int) -> Any:
+    """A random calculation with columns that are about 0, which is where roots and quotients end."""
+    if not size:
+        return chance.choice(columns)
+    first = calculation(chance, columns, size - 1)
+    if chance.random() < 0.5:
+        return chance.choice(UNARY)(first)
+    return chance.choice(BINARY)(first, chance.choice([calculation(chance, columns, size - 1), 3.5, 0.0]))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("turn", range(max(3, depth.examples(5))))
+def test_coverage_of_random_calculations(protect_people: Callable[..., PrivateTable], turn: int) -> None:
+    """At least 90 of 100, or missing where the exact answers have none; as above."""
+    plan, exact, noisy = plan_and_totals(protect_people(max_rows=5))
+    truth = {name: estimate.values for name, estimate in estimates(plan, exact, 0.9).items()}
+    start = Processing.of({"n": "int64", "s": "float64", "m": "float64"}, (), truth)
+    chance, asked = random.Random(turn), {}  # noqa: S311 - examples, not noise
+    for i in range(20):
+        columns = [start.shape[name] - float(truth[name][0]) + chance.choice((-3, -1, 0, 1)) for name in truth]
+        asked[f"c{i}"] = calculation(chance, columns, chance.choice((1, 2, 3)))
+    [step] = start.mutated(asked).steps
+    held = pa.table({**{name: pa.array(values[:1]) for name, values in truth.items()}, CELL: [0]})
+    found = _run(_connection(), held, step)
+    for name, op in step.carried.items():
+        [true] = found[name].to_pylist()
+        if true is not None:
+            low, high = CalculatedInterval(op, plan, noisy).at(0.9)
+            inside = int(np.sum(np.broadcast_to((low <= true) & (true <= high), 2000)))
+            assert clopper_pearson(inside, 2000, confidence=1 - 1e-6)[1] >= 0.9, asked[name]
 
 
 def test_linear_ends_are_exact(protect_people: Callable[..., PrivateTable]) -> None:

@@ -1,6 +1,6 @@
 """Steps after the noise, run: on DuckDB, over the noisy table alone.
 
-A value that cannot be calculated in a row is NULL there: a text that is no number, a number beyond its type. A date or
+A value that cannot be calculated in a row is NULL there: a text that is no number, a root of what is below 0. A date or
 timestamp outside the years 1 to 9999 is the first or last of them, as in the language. Noise decides what the values
 are, after the charge, so none of them may make a step fail, or a format that the answer is written in.
 """
@@ -31,12 +31,14 @@ SETTINGS = {
     "python_enable_replacements": "false",
     "temp_directory": "''",
     "disabled_optimizers": "'common_subexpressions'",
+    "ieee_floating_point_ops": "false",
     "TimeZone": "'UTC'",
     "enable_external_access": "false",
     "lock_configuration": "true",
 }
 """An answer fits in memory: nothing is fetched, nothing of the caller's is read, nothing is written to a disk. What
-stands twice in a calculation stays inside of its TRY. The last one keeps all of them."""
+stands twice in a calculation stays inside of its TRY. Roots and logarithms of what has none fail there, and are no NaN,
+which DuckDB takes for the largest number: `.clip(0, 2)` would make 2 of it. The last one keeps all of them."""
 
 PLACE, CELL = "__discreet_place", "__discreet_cell"
 CALCULATED, WINDOW = "__discreet_calculated_", "__discreet_window_"

@@ -21,6 +21,7 @@ Source
 Mutant
     one-for-all: each column's ends have the whole confidence; killed by test_ends_are_shared_among_columns.
     first-branch-alone: a choice has the ends of its first branch; killed by test_a_choice_lies_between_its_branches.
+    short-floats-for-long: a column in 32 bits has the ends of the doubles; killed by test_what_carries_an_interval.
     constants-cancel-exactly: rounding is of what is left of constants; killed by
     test_constants_that_cancel_leave_what_their_rounding_takes.
 """
@@ -127,7 +128,7 @@ PARTS: dict[type[ops.Node], Callable[[Any], tuple[ops.Node, ...]]] = {
 
 def arguments(op: Any) -> list[ops.Node] | None:
     """The numbers that an operation is calculated from; None where its interval would not be known."""
-    if type(op) not in ENDS or (isinstance(op, ops.Cast) and not op.to.is_floating()):
+    if type(op) not in ENDS or (isinstance(op, ops.Cast) and not op.to.is_float64()):
         return None
     if isinstance(op, ops.Clip) and not all(e is None or isinstance(e, ops.Literal) for e in (op.lower, op.upper)):
         return None
