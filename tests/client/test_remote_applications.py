@@ -105,6 +105,9 @@ def test_a_verb_with_its_price_asks_as_well(served: Served) -> None:
     weighted = levels.release(epsilon=0.25, weights=[1, 4], confidence=0.9)
     assert weighted.receipt["totals"] == levels.explain(epsilon=0.25, weights=[1, 4])["totals"]
     assert weighted["plan"].num_rows == len(PLANS)
+    rest = weighted.sum("total", "n") - weighted.difference("plan", "n", {}, {"plan": "free"})
+    assert rest.low < rest.value < rest.high
+    assert (rest - weighted.sum("plan", "n", plan="free")).high < 1e-6
 
 
 @pytest.mark.long

@@ -161,7 +161,7 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
         name = self._planned(table)
         place = self._plan.query.names.index(name)
         release = self._tables[name]
-        weights = _weights(weights, len(release))
+        weights = row_weights(weights, len(release))
         if column not in release.columns:
             raise InvalidParameter(
                 expected("a column of the table", "column", column, nearest(column, release.columns))
@@ -278,7 +278,7 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
         return "".join(parts)
 
 
-def _weights(given: ArrayLike, rows: int) -> NDArray[np.float64]:
+def row_weights(given: ArrayLike, rows: int) -> NDArray[np.float64]:
     """Numbers for the rows of a table, checked."""
     try:
         found = np.asarray(given, dtype=np.float64)

@@ -23,8 +23,9 @@ Mutant
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -44,17 +45,28 @@ DIGITS = 2.0**-40
 DROWNED = 2.0**-20
 """Noise that reaches so much of what was added up is hardly ever within its rounding."""
 
+Parts = Mapping[tuple[int, int], tuple[Any, ...]]
+"""Linear forms, whose parts can be added, and multiplied by numbers."""
+
+
+class LinearNoise(Protocol):
+    """What is measured, of an answer that is no batch."""
+
+    def half_width(self, forms: Parts, confidence: float) -> float:
+        """What a combination is off by at most."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Combination(NoTruth):
-    """A linear combination of the cells of a batch; made by ``BatchRelease.sum``."""
+    """A linear combination of the cells of an answer; made by ``.sum`` of a batch or a hierarchy."""
 
     _ask: ClassVar[str] = "ask for its ends, combination.low > 0."
 
-    plan: BatchPlan
+    plan: BatchPlan | LinearNoise
+    """What says how large the noise is of all that may be added."""
     value: float
     """Unbiased."""
-    forms: Forms
+    forms: Parts
     """For a block and a component the coefficients of the noise in each measured part."""
     confidence: float
     """That of `low` and `high`."""
@@ -78,6 +90,8 @@ class Combination(NoTruth):
         return self.interval(self.confidence)[1]
 
     def _half_width(self, confidence: float) -> float:
+        if not isinstance(self.plan, BatchPlan):
+            return self.plan.half_width(self.forms, confidence)
         if isinstance(self.plan, JointBatchPlan):
             return self.plan.half_width(self._without_rest(), confidence)
         terms, rounding = [], 0.0
@@ -105,8 +119,7 @@ class Combination(NoTruth):
 
     def __add__(self, other: object) -> Combination:
         if isinstance(other, int | float):
-            size = self.size + abs(_finite(other))
-            return Combination(self.plan, self.value + other, self.forms, self.confidence, size)
+            return replace(self, value=self.value + other, size=self.size + abs(_finite(other)))
         if not isinstance(other, Combination):
             return NotImplemented
         if other.plan is not self.plan:
@@ -114,10 +127,10 @@ class Combination(NoTruth):
             raise InvalidParameter(expected("sums of one release", "other", other, cure))
         forms = dict(self.forms)
         for key, own in other.forms.items():
-            mine = forms.get(key, tuple(np.zeros_like(part) for part in own))
-            forms[key] = tuple(a + b for a, b in zip(mine, own, strict=True))
+            forms[key] = tuple(a + b for a, b in zip(forms[key], own, strict=True)) if key in forms else own
         confidence = max(self.confidence, other.confidence)
-        return Combination(self.plan, self.value + other.value, forms, confidence, self.size + other.size)
+        value, size = self.value + other.value, self.size + other.size
+        return replace(self, value=value, forms=forms, confidence=confidence, size=size)
 
     __radd__ = __add__
 
@@ -135,7 +148,7 @@ class Combination(NoTruth):
             return NotImplemented
         factor = _finite(factor)
         forms = {key: tuple(factor * part for part in own) for key, own in self.forms.items()}
-        return Combination(self.plan, factor * self.value, forms, self.confidence, abs(factor) * self.size)
+        return replace(self, value=factor * self.value, forms=forms, size=abs(factor) * self.size)
 
     __rmul__ = __mul__
 

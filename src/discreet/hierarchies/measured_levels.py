@@ -26,8 +26,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from discreet.answers.batch_release import row_weights
+from discreet.answers.combination import Combination
 from discreet.answers.receipt import Receipt
 from discreet.answers.stored_answers import unpacked
 from discreet.curator.protected_table import Protected
@@ -36,12 +38,15 @@ from discreet.curator.release_key import described, digest, hashed
 from discreet.curator.serialization import packed
 from discreet.curator.transaction import Drawing, charge_to, released
 from discreet.errors import InvalidParameter, expected, nearest, printable
+from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import ReleasedNames
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_answers import Answers, Noisy, Part
 from discreet.hierarchies.level_plan import LevelPlan
+from discreet.hierarchies.level_sums import LevelSums, chosen
 from discreet.noise.entropy import RandomWords
 from discreet.planning.noise_laws import width_of
+from discreet.planning.planner import level as confidence_of
 from discreet.query.explanation import as_text
 
 if TYPE_CHECKING:
@@ -56,7 +61,7 @@ class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
 
     Each has the columns of the path down to its level, those of the cells, and ``x``, ``x_low`` and ``x_high`` for each
     aggregate x: the ends hold the exact value for the bounded and weighted population with the stated confidence, for
-    each row on its own.
+    each row on its own. `sum` and `difference` add up cells of any level.
 
     >>> import pyarrow as pa
     >>> import discreet as dp
@@ -70,14 +75,17 @@ class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
     _ask: ClassVar[str] = "ask for a level, answer['county'], or for its length, len(answer)."
 
     def __init__(self, answers: Answers, facts: Mapping[str, Any], confidence: float) -> None:
-        self._answers = answers
+        self._answers, self._sums, self._confidence = answers, LevelSums(answers), confidence
         self._tables = self.intervals(confidence)
         self._receipt = Receipt(facts)
 
     def __getitem__(self, level: str) -> pa.Table:
+        return self._tables[self._level(level)]
+
+    def _level(self, level: object) -> str:
         if not isinstance(level, str) or level not in self._tables:
             raise InvalidParameter(expected("a level of the path", "level", level, nearest(level, self._tables)))
-        return self._tables[level]
+        return level
 
     def __contains__(self, level: object) -> bool:
         return level in self._tables
@@ -97,11 +105,94 @@ class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
         """The names of the aggregates."""
         return tuple(column.aggregate.name for column in self._answers.plan.plan.columns)
 
-    def intervals(self, confidence: float) -> dict[str, pa.Table]:
-        """The tables of all levels with intervals at another confidence, for nothing."""
+    def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> dict[str, pa.Table]:
+        """The tables of all levels with intervals at another confidence, for nothing: per cell, or with `simultaneous`
+        for all cells, columns and levels at once (Bonferroni).
+        """
         places = self._answers.plan.places
+        wanted = confidence_of(confidence)
+        if flag("simultaneous", simultaneous):
+            every = sum(places.tree.sizes) * places.number_of_cells * len(self.columns)
+            wanted = 1 - (1 - wanted) / max(1, every)
         levels = enumerate(places.levels)
-        return {name: self._answers.table(level, places.named(level), confidence) for level, name in levels}
+        return {name: self._answers.table(level, places.named(level), wanted) for level, name in levels}
+
+    def sum(self, level: str, column: str, /, **cells: Any) -> Combination:
+        """The sum of a column over some cells of a level: all of them, or those of the stated keys.
+
+        Sums can be added, subtracted and multiplied by numbers, across levels and columns; each has its ``value``,
+        ``low``, ``high``, and ``interval(confidence)``, from the noise that is left in it. That interval is proved to
+        hold, and a little wider than what a table says of a cell.
+
+        Args:
+            level: by name.
+            column: of counts or sums.
+            cells: for keys of the level, a value or a list of values.
+
+        >>> import pyarrow as pa
+        >>> import discreet as dp
+        >>> from discreet.testing import people
+        >>> keys = dp.public_keys(pa.table({"plan": ["free", "25%", "50%"]}))
+        >>> answer = people().hierarchy(["plan"], keys=keys, max_groups=1).agg(n=lambda t: t.count()).release(epsilon=1)
+        >>> paying = answer.sum("plan", "n", plan=["25%", "50%"])
+        >>> paying.low < paying.value < paying.high
+        True
+        >>> rest = answer.sum("total", "n") - paying - answer.sum("plan", "n", plan="free")
+        >>> abs(rest.value) < 1e-6 and rest.high < 1e-6
+        True
+
+        Raises:
+            InvalidParameter: an unknown level, column or key.
+        """
+        return self.weighted(level, column, chosen(self[level], self._keys(level), cells))
+
+    def difference(
+        self, level: str, column: str, first: Mapping[str, Any], second: Mapping[str, Any], /
+    ) -> Combination:
+        """The sum of a column over the cells of some keys of a level, less that over the cells of others.
+
+        What both have in common, cells or noise, is in neither its value nor its interval. Differences between levels
+        are those of sums, ``answer.sum(...) - answer.sum(...)``.
+
+        Args:
+            level: by name.
+            column: of counts or sums.
+            first: the keys of the cells to add up, each a value or a list of values; ``{}`` for all.
+            second: the same of those to take away.
+
+        >>> import pyarrow as pa
+        >>> import discreet as dp
+        >>> from discreet.testing import people
+        >>> keys = dp.public_keys(pa.table({"plan": ["free", "25%"]}))
+        >>> answer = people().hierarchy(["plan"], keys=keys, max_groups=1).agg(n=lambda t: t.count()).release(epsilon=1)
+        >>> gap = answer.difference("plan", "n", {"plan": "free"}, {"plan": "25%"})
+        >>> gap.low < gap.value < gap.high
+        True
+
+        Raises:
+            InvalidParameter: an unknown level, column or key.
+        """
+        table, keys = self[level], self._keys(level)
+        for name, cells in (("first", first), ("second", second)):
+            if not isinstance(cells, Mapping):
+                cure = "write .difference('county', 'n', {'state': 'north'}, {'state': 'south'})."
+                raise InvalidParameter(expected("a dict of keys", name, cells, cure))
+        return self.weighted(level, column, chosen(table, keys, first) - chosen(table, keys, second))
+
+    def weighted(self, level: str, column: str, weights: ArrayLike) -> Combination:
+        """The sum of a column over the cells of a level, each times its weight, a number for each row of its table;
+        errors as of `sum`.
+        """
+        table, place = self[level], self._answers.plan.places.levels.index(level)
+        own = row_weights(weights, table.num_rows)
+        found = {one.aggregate.name: one for one in self._answers.plan.plan.columns}
+        if column not in self.columns:
+            raise InvalidParameter(expected("a column of the level", "column", column, nearest(column, found)))
+        return self._sums.combination(place, found[column], table[column].to_numpy(), own, self._confidence)
+
+    def _keys(self, level: str) -> tuple[str, ...]:
+        """The columns that name the cells of a level."""
+        return tuple(self._answers.plan.places.named(self._answers.plan.places.levels.index(level), 0, 0).column_names)
 
     @property
     def receipt(self) -> Receipt:

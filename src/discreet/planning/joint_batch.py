@@ -6,17 +6,16 @@ Claim
 Requires
     An engine that computes the totals of the cells as their plan says.
 Relies on
-    `planning.joint_plan` for the mechanism, by `planning.planner.price`; `mechanisms.joint_totals` for its noise.
+    `planning.joint_plan` for the mechanism, by `planning.planner.price`; `mechanisms.joint_totals` for its noise;
+    `noise.summed_noise`.
 Proof
     *Privacy.* Where `is_one_question` holds, each row of each table is one cell: its columns are columns of the
     question `batch.cells`, by the same groups, about the same rows under the same limits. The cells are planned as
     this question, drawn once, and tables are parts of what was drawn.
     *One cell* has the interval of its total. *A combination* is a linear form X of the noises of the groups, which are
     independent, each of density proportional to exp(-epsilon ||z||): log-concave and even. So is their product, and the
-    law of X; and S(t) = P(|X| > t) is log-concave from S(0) = 1 on (Prékopa). Where S(t) = p, S is p^(u/t) at least at
-    u < t, so the variance, the integral of 2 u S(u), is at least t^2 times that of 2 v p^v from 0 to 1, which is
-    2 (1 - p (1 + L)) / L^2 with L = log(1/p): t is at most sigma L / sqrt(2 (1 - p (1 + L))). Rounding moves each noise
-    by a half at most, whatever the others are.
+    law of X (Prékopa), which `log_concave_quantile` is about. Rounding moves each noise by a half at most, whatever the
+    others are.
 Rounding
     Widths are floats.
 Source
@@ -41,6 +40,7 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms.joint_totals import JointTotals
 from discreet.noise.entropy import RandomWords
+from discreet.noise.summed_noise import log_concave_quantile
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, price_batch, weights_of_tables
 from discreet.planning.joint_plan import LEAST_GAIN, has_joint_totals
 from discreet.planning.plan import Column, Plan
@@ -126,16 +126,6 @@ class JointBatchPlan(BatchPlan):
             for own, a in zip(asked.places, asked.query.aggregates, strict=True)
         ]
         return replace(self.cells, query=asked.query, columns=tuple(columns))
-
-
-def log_concave_quantile(miss: float) -> float:
-    """What |X| passes with this probability at most, of standard deviations, X even and log-concave.
-
-    >>> round(log_concave_quantile(0.05), 3)
-    2.368
-    """
-    depth = -math.log(miss)
-    return depth / math.sqrt(2 * (1 - miss * (1 + depth)))
 
 
 def is_one_question(batch: BatchQuery) -> bool:
