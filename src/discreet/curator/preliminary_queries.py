@@ -42,9 +42,9 @@ from discreet.language.checked_expressions import Value
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.entropy import RandomWords
 from discreet.planning.auto_bounds import SIZES, bounds, covering_limit, limit
+from discreet.planning.baseline_noise import baseline_noise
 from discreet.planning.clipping_reports import bounded_values, shares
 from discreet.planning.narrower_bounds import stated_ends, within_stated
-from discreet.planning.noise_of_one import noise_of_one
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import Findings, Subject, Survey, TwoStagePlan
 from discreet.planning.unspecified import UnknownKeys
@@ -77,7 +77,7 @@ def surveyed(engine: Engine, prospect: TwoStagePlan, words: RandomWords) -> Find
         if counts is not None:
             return Findings(keys=keys, counts=counts)
     cells = prospect.query.cells if keys is None else len(keys)
-    unit = cells * noise_of_one(prospect.placeholder_plan, prospect.answering.epsilon)
+    unit = cells * baseline_noise(prospect.placeholder_plan, prospect.answering.epsilon)
     stated = prospect.query.limits
     limits = {}
     groups, rows = min(stated.max_groups or 1, max(cells, 1)), stated.max_rows or 1

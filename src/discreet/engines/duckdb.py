@@ -18,7 +18,7 @@ from discreet.engines.duckdb_texts import computed_text
 from discreet.engines.engine import AddNoise, logger, shielded
 from discreet.engines.files import FilesChanged, all_unchanged
 from discreet.engines.inputs import table
-from discreet.engines.merged_values import check_told_apart
+from discreet.engines.lossy_types import check_told_apart
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
 from discreet.engines.relational_operations import named

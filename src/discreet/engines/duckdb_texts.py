@@ -46,6 +46,6 @@ def column_of_file(name: str, kind: str) -> str:
     """
     if kind.startswith("DECIMAL("):
         return f"{column_within_digits(name, kind)} AS {name}"
-    if "TZ_NS" in kind:  # which rounds: `merged_values`
+    if "TZ_NS" in kind:  # which rounds: `lossy_types`
         return f"TRY_CAST({name} AS TIMESTAMPTZ) AS {name}"
     return f"{computed_text(name)} AS {name}" if kind == "VARCHAR" or kind.startswith("ENUM") else name

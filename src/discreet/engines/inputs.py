@@ -26,7 +26,7 @@ from discreet.engines.duckdb_names import qualified
 from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.duckdb_texts import TOTAL, column_of_file
 from discreet.engines.files import UNREADABLE, Files, header, listed, literal, partitions
-from discreet.engines.merged_values import merged_in_files, merged_in_frame
+from discreet.engines.lossy_types import merged_in_files, merged_in_frame
 from discreet.engines.parquet_columns import GEOMETRY, IN_MILLISECONDS, parquet_columns
 from discreet.engines.refused_inputs import ADDRESS, no_file, no_table
 from discreet.errors import InvalidParameter, expected

@@ -21,8 +21,8 @@ from discreet.ledger.ledger import Charge, Entry
 from discreet.ledger.ledger_kinds import ledger_at
 from discreet.ledger.ledger_place import told
 from discreet.ledger.level_names import is_below
+from discreet.ledger.lookup_arguments import KEY, stretch, text
 from discreet.ledger.remaining import HasEvent, HasPlan, cost_of, largest_epsilon
-from discreet.ledger.stated_arguments import KEY, stretch, text
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
 

@@ -13,9 +13,9 @@ from discreet.ledger.allowance import Allowance
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.level_changes import CLOSE, FREEZE, OPEN, RAISE, UNFREEZE, LevelChange, RaisedMeanwhile, check_told
 from discreet.ledger.level_names import is_below, parent_of, path_below
+from discreet.ledger.lookup_arguments import stretch, text
 from discreet.ledger.nested_levels import Balances, BudgetLevel
 from discreet.ledger.published_head import PublishedHead
-from discreet.ledger.stated_arguments import stretch, text
 from discreet.noise.process_identity import this_process
 from discreet.privacy.definitions import Guarantee
 

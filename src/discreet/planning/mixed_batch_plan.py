@@ -54,7 +54,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import decimal_text, root_above
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch, weights_of_tables
-from discreet.planning.first_look_parts import NOTHING_TO_FIND, stated_part
+from discreet.planning.first_look_budget import NOTHING_TO_FIND, stated_part
 from discreet.planning.joint_batch import price_together
 from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Plan, Query

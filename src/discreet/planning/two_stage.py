@@ -11,7 +11,7 @@ Relies on
     `mechanisms.laplace`, `selection.partition_selection`, `planner`; adaptive sequential composition;
     `thresholded_counts`, for one look alone.
 Proof
-    The parts of epsilon are positive fractions whose sum is epsilon, and public (`first_look_parts`); delta is for the
+    The parts of epsilon are positive fractions whose sum is epsilon, and public (`first_look_budget`); delta is for the
     selection, but for a half of it
     where Gaussian noise in the answer is better than Laplace noise. Adding or removing a unit moves a histogram by 1 in
     L1 norm, replacing one by 2, and where a unit is m rows, each in a bin, by m or 2m; its noise has that sensitivity.
@@ -54,7 +54,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.auto_bounds import COUNTS, SIZES
 from discreet.planning.clipping_reports import BINS, bounded_values
-from discreet.planning.first_look_parts import parts
+from discreet.planning.first_look_budget import parts
 from discreet.planning.group_keys import Keys
 from discreet.planning.linear_error import half_width
 from discreet.planning.noise_laws import Law, Price

@@ -15,7 +15,7 @@ from discreet.exact.given_values import flag
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name
 from discreet.planning.contribution_limits import check_moved
-from discreet.planning.first_look_parts import NOTHING_TO_FIND
+from discreet.planning.first_look_budget import NOTHING_TO_FIND
 from discreet.planning.forms import DISTINCT, UNITS
 from discreet.planning.plan import Query
 from discreet.planning.planner import level

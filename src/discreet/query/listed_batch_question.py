@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.errors import InvalidQuery, printable
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name
-from discreet.planning.first_look_parts import NOTHING_TO_FIND
+from discreet.planning.first_look_budget import NOTHING_TO_FIND
 from discreet.planning.joint_batch import price_together
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.batch_targets import BatchTargets, batch_targets, cheapest_tables

@@ -21,7 +21,7 @@ from discreet.guesses.near_names import NearNames
 from discreet.guesses.table_words import QUESTION
 from discreet.inference.post_processing import AfterNoise, Processing, expectation
 from discreet.planning.clipping_reports import is_stated, reports
-from discreet.planning.first_look_parts import stated_part
+from discreet.planning.first_look_budget import stated_part
 from discreet.planning.narrower_bounds import narrower
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import level, price

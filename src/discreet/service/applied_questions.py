@@ -17,7 +17,7 @@ from discreet.hierarchies.hierarchy_question import HierarchyQuestion
 from discreet.hierarchies.measured_levels import HierarchyRelease
 from discreet.inference.interval_propagation import HIGH, LOW
 from discreet.logs.top_keys import Top
-from discreet.planning.first_look_parts import NOTHING_TO_FIND
+from discreet.planning.first_look_budget import NOTHING_TO_FIND
 from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.series.series_question import SeriesQuestion
 from discreet.truncation.total_reading import TruncatedTotal

@@ -17,7 +17,7 @@ from discreet.answers.ranges_release import RangesRelease
 from discreet.answers.release import Release
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.inference.post_processing import expectation
-from discreet.planning.first_look_parts import NOTHING_TO_FIND
+from discreet.planning.first_look_budget import NOTHING_TO_FIND
 from discreet.planning.plan import Query
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain_batch import WORST, label

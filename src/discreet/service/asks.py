@@ -15,7 +15,7 @@ from typing import Any
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import confidence_level, delta_or_zero, positive
 from discreet.exact.written_amounts import LONGEST_TEXT, MOST_DIGITS, is_amount, written_amount
-from discreet.planning.first_look_parts import stated_part
+from discreet.planning.first_look_budget import stated_part
 from discreet.planning.group_keys import UNKNOWN_WORDS
 from discreet.query.document_parts import plain_document
 from discreet.statements.dialects import dialect_named

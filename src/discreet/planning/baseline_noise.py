@@ -9,7 +9,7 @@ from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Plan
 
 
-def noise_of_one(plan: Plan, epsilon: Fraction) -> float:
+def baseline_noise(plan: Plan, epsilon: Fraction) -> float:
     """The standard deviation of the noise in a total of amounts up to 1, with limits of 1: the mean of all totals.
 
     Where several totals share the price, each has as much more noise, while a limit takes from each what it takes from

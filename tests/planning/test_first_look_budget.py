@@ -11,7 +11,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.planning.first_look_parts import parts
+from discreet.planning.first_look_budget import parts
 
 UNITS = 1000
 ROWS = pa.table({"p": range(UNITS), "x": [5.0 + i % 3 for i in range(UNITS)], "y": [1.0] * UNITS})

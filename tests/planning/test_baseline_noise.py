@@ -10,14 +10,14 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.planning.noise_of_one import noise_of_one
+from discreet.planning.baseline_noise import baseline_noise
 from discreet.planning.planner import price
 
 ROWS = pa.table({"p": [1, 2], "x": [1.0, 2.0], "y": [1.0, 2.0], "g": [0, 1]})
 
 
 def of(asked: Any, **paid: Any) -> float:
-    return noise_of_one(price(asked._query, **paid), Fraction(1, 2))
+    return baseline_noise(price(asked._query, **paid), Fraction(1, 2))
 
 
 def table(**stated: Any) -> dp.PrivateTable:
