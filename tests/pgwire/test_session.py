@@ -7,12 +7,14 @@ import struct
 import threading
 import time
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depth import examples
+from discreet.pgwire.framing import Sync
 from discreet.pgwire.message_stream import MessageStream
 from discreet.pgwire.session import Session
 from pg_sockets import (
@@ -235,6 +237,31 @@ def test_a_request_to_cancel_an_answer_that_has_its_end_ends_nothing(
         armed.append(True)
         assert letters(client.ask(asked)) == plain
         assert not armed
+        assert letters(client.ask(query("SELECT 1"))) == "TDCZ"
+
+
+@pytest.mark.parametrize(("asked", "told"), [("SELECT nothing FROM people", "12EZ"), ("SELECT 1", "12DCZ")])
+def test_a_request_to_cancel_that_comes_with_sync_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch, asked: str, told: str
+) -> None:
+    """The end of the passing over was only told: the next statement got no answer."""
+    serve, read, sessions = Session.serve, MessageStream.read, list[Session]()
+
+    async def served(session: Session) -> None:
+        sessions.append(session)
+        await serve(session)
+
+    async def with_cancel(stream: MessageStream, idle: float | None = None) -> Any:
+        found = await read(stream, idle)
+        if isinstance(found, Sync):
+            asyncio.get_running_loop().call_soon(sessions[0].cancel)
+        return found
+
+    monkeypatch.setattr(Session, "serve", served)
+    monkeypatch.setattr(MessageStream, "read", with_cancel)
+    with running(StubService()) as port, RawClient(port) as client:
+        client.socket.settimeout(10)
+        assert letters(client.ask(parse(asked), bind(), execute(), SYNC)) == told
         assert letters(client.ask(query("SELECT 1"))) == "TDCZ"
 
 

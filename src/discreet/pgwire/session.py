@@ -55,7 +55,7 @@ class Session:
         """Ends the statement that is running, if one is; what it was charged stays.
 
         One whose answer has its end already, and waits for the client to take it, is left: an error after that would be
-        one of the next statement.
+        one of the next statement. So is Sync, which has to be answered by what ends the passing over.
         """
         if self._work is not None and not self._work.done() and not self._answered:
             self._canceled = True
@@ -69,7 +69,7 @@ class Session:
             message = await self._stream.read()
             if message is None or isinstance(message, Terminate):
                 return
-            self._answered = False
+            self._answered = self._skipping or isinstance(message, Sync)  # of which there is nothing to cancel
             self._work = asyncio.ensure_future(self._guarded(message))
             try:
                 await self._work
