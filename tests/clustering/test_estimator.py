@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,17 @@ def test_few_and_odd_rows_are_answered(rows: int, value: float, algorithm: str) 
     centers = fitted(algorithm=algorithm).fit(np.full((rows, 2), value)).cluster_centers_
     assert centers.shape == (3, 2)
     assert ((centers >= -5) & (centers <= 15)).all()
+
+
+@pytest.mark.parametrize("algorithm", ["best", "lloyd"])
+@pytest.mark.parametrize("value", [5e-324, -5e-324, 2.3e-308, 1e-300, 1e308, math.nan, math.inf])
+def test_how_numpy_meets_errors_elsewhere_makes_no_difference(value: float, algorithm: str) -> None:
+    """One row next to 0 raised FloatingPointError where the program around had asked NumPy to; no other row did."""
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for bounds in ((-1e7, 1e7), (-1e150, 1e150)):
+            found = fitted(algorithm=algorithm, bounds=bounds).fit(np.array([[0.5, 0.5], [value, value]]))
+            assert np.isfinite(found.cluster_centers_).all()
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_one_row_never_makes_a_difference(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in PAIRS if outcome(PAIRS[name][0]) == np.shape(PAIRS[name][0])])
 def test_one_row_never_makes_kmeans_fail(name: str) -> None:
-    with warnings.catch_warnings():
+    with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("error")
         for given in PAIRS[name]:
             found = dp.KMeans(n_clusters=1, epsilon=1, bounds=(0, 9)).fit(given)

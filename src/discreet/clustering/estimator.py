@@ -87,6 +87,7 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
         self.rounds = rounds
         self.neighbors = neighbors
 
+    @np.errstate(all="ignore")  # the program around may have NumPy raise, and one row's underflow would tell of it
     def fit(self, X: ArrayLike, y: object = None) -> KMeans:  # noqa: N803 (the name that scikit-learn gives it)
         """Finds the centers of the rows of `X`, an array or a frame of shape (rows, columns), at a cost of epsilon; `y`
         is not looked at.

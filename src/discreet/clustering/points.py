@@ -4,7 +4,8 @@ Claim
     Whatever is asked of a `Points`, in whatever order and depending on whatever earlier answers: all answers together
     are `allowance`-differentially private for rows that are added or removed, or replaced where `replaces` says so.
 Requires
-    Bounds, weights, centers and grids that do not depend on the rows except through earlier answers.
+    Bounds, weights, centers and grids that do not depend on the rows except through earlier answers. NumPy's errors
+    ignored (`np.errstate`): a row next to zero underflows, which a program may have made an error.
 Relies on
     `mechanisms.laplace` for the noise. IEEE doubles: each operation on arrays gives the same for an entry wherever in
     the array it stands (NumPy's elementwise operations do; a matrix product need not, so there is none here).
