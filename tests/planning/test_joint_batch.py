@@ -14,10 +14,12 @@ from ibis import _
 import discreet as dp
 from discreet.answers.batch_release import BatchRelease
 from discreet.audit.adjacency import DISTANCES
+from discreet.exact.amounts import decimal_text
 from discreet.mechanisms.joint_totals import JointTotals
 from discreet.noise.summed_noise import log_concave_quantile
 from discreet.planning.batch_planner import price_batch
-from discreet.planning.joint_batch import JointBatchPlan, is_one_question, price_together
+from discreet.planning.joint_batch import JointBatchPlan, is_one_question, plan_jointly, price_together
+from discreet.planning.noise_laws import Law
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain import error_of
 from discreet.query.listed_batch_question import ListedBatchQuestion
@@ -208,10 +210,9 @@ def test_a_release_is_what_was_explained_and_is_kept() -> None:
     assert answer.counts(integers=True)["n"]["count"].to_pylist()[0] >= 0
 
 
-def test_weights_and_targets_are_kept() -> None:
-    """A wanted error is reached by noise for each total; weights of tables decide which noise is better."""
+def test_weights_are_kept() -> None:
+    """Weights of tables decide which noise is better."""
     question: Any = dp.batch(alone(protected()))
-    assert not isinstance(question.plan(within={"n": 20, "x": 20, "y": 100}), JointBatchPlan)
     plan, other = planned(question), price_batch(question.query, epsilon=1)
     ratio = {
         name: (error_of(own, own.columns[0], 0.95, None).amount / error_of(two, two.columns[0], 0.95, None).amount) ** 2
@@ -220,6 +221,35 @@ def test_weights_and_targets_are_kept() -> None:
     assert ratio["n"] > ratio["x"]
     for weights in (None, {"n": 1e-6}, {"x": 1000}):
         assert isinstance(price_together(question.query, epsilon=1, weights=weights), JointBatchPlan)
+
+
+def test_wanted_errors_are_reached_by_the_cheapest_noise() -> None:
+    """That of all totals together, where it is enough at less epsilon than each by itself; and no less is enough."""
+    question: Any = dp.batch(alone(protected()))
+    wanted = {"n": 20, "x": 20, "y": 100}
+    plan = question.plan(within=wanted)
+    assert isinstance(plan, JointBatchPlan)
+    [other] = plan.runners_up
+    assert other.law is Law.LAPLACE
+    assert plan.charge.epsilon < other.charge.epsilon
+    assert plan.event == plan.joint.event
+    for one in (plan, other):
+        assert all(
+            error_of(own, own.columns[0], 0.95).amount <= wanted[own.columns[0].aggregate.name.replace("count", "n")]
+            for own in one.tables
+        )
+    less = plan_jointly(question.query, plan.charge.epsilon * Fraction(999, 1000))
+    assert less is not None
+    assert error_of(less.tables[0], less.tables[0].columns[0], 0.95).amount > 20
+    told = question.explain(within=wanted)
+    assert {row["mechanism"] for row in told["totals"]} == {Law.JOINT.value}
+    [beside] = told["also priced"]
+    assert beside["charge"] == {"epsilon": decimal_text(other.charge.epsilon), "delta": "0"}
+    answer = question.release(within=wanted)
+    assert answer.receipt["charge"] == told["charge"]
+    assert answer["n"].to_pandas().count_high[0] - answer["n"]["count"][0] <= 20
+    few = question.plan(within={"n": 1e-3})  # hardly any noise
+    assert few.charge.epsilon == min(one.charge.epsilon for one in (few, *few.runners_up))
 
 
 def test_listed_tables_beside_ranges_have_it_for_their_part() -> None:
@@ -238,4 +268,8 @@ def test_listed_tables_beside_ranges_have_it_for_their_part() -> None:
     assert abs(first["n"]["count"][0] - 300) < 60
     assert first.sum("x", "x").low < first.sum("x", "x").high
     assert table.budget.spent.epsilon == 4
-    assert not isinstance(question.plan(within={"ages": 40, "n": 20}).listed, JointBatchPlan)
+    wanted = question.plan(within={"ages": 40, "n": 20})
+    assert isinstance(wanted.listed, JointBatchPlan)
+    assert wanted.charge.epsilon == sum(part.charge.epsilon for part in wanted.parts)
+    mixed = question.plan(within={"ages": 40, "n": 20}, delta=1e-6)
+    assert mixed.charge.epsilon <= wanted.charge.epsilon

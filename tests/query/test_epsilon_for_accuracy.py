@@ -11,8 +11,9 @@ from ibis import _
 
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.planning.linear_error import half_width
-from discreet.planning.planner import price
-from discreet.query.epsilon_for_accuracy import cheapest
+from discreet.planning.noise_laws import Law, Price
+from discreet.planning.planner import plan_with, price, stated_weights
+from discreet.query.epsilon_for_accuracy import cheapest, cheapest_plan
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 
@@ -50,6 +51,46 @@ def test_it_is_enough_and_less_is_not(protect_people: Protect, within: dict[str,
     assert all(wide[name] <= target for name, target in within.items())
     less = widths(question, found - digit, confidence, weights)
     assert any(less[name] > target for name, target in within.items())
+
+
+SUMS = {"n": _.count(), "s": _.spent.sum(), "a": _.age.sum()}
+
+
+def test_the_cheapest_of_all_laws_is_taken(protect_people: Protect) -> None:
+    """One mechanism for all totals where that is enough at less epsilon; the others stand beside it, at theirs."""
+    question, within = protect_people().group_by("plan").agg(**SUMS), {"n": 25, "s": 900}
+    plan = cheapest_plan(question._query, within, confidence=0.95, weights=None, delta=Fraction(1, 10**6))
+    assert plan.law is Law.JOINT
+    assert {one.law for one in plan.runners_up} == {Law.LAPLACE, Law.GAUSSIAN}
+    costs = [one.charge.epsilon for one in (plan, *plan.runners_up)]
+    assert costs == sorted(costs)
+    for one in (plan, *plan.runners_up):
+        wide = {column.aggregate.name: half_width(one, column, 0.95) for column in one.columns}
+        assert all(wide[name] <= target for name, target in within.items())
+    offer, weights = Price(law=plan.law, epsilon=costs[0] * Fraction(999, 1000)), stated_weights(question._query, None)
+    less = plan_with(question._query, Law.JOINT, offer, weights)
+    assert less is not None
+    assert any(half_width(less, column, 0.95) > within.get(column.aggregate.name, 1e9) for column in less.columns)
+
+
+def test_explain_shows_what_each_law_would_cost(protect_people: Protect) -> None:
+    question = protect_people().group_by("plan").agg(**SUMS)
+    told = question.explain(within={"n": 25, "s": 900})
+    assert {one["mechanism"] for one in told["totals"]} == {"K-norm, all totals together"}
+    [other] = told["also priced"]
+    assert other["mechanism"] == "discrete Laplace"
+    assert float(other["charge"]["epsilon"]) > float(told["charge"]["epsilon"])
+    assert question.release(within={"n": 25, "s": 900}).receipt["charge"] == told["charge"]
+    alone = protect_people().group_by("plan").agg(n=_.count()).explain(within={"n": 25})
+    assert not alone["also priced"]
+
+
+def test_stairs_are_tried_where_they_are_steps(protect_people: Protect) -> None:
+    """At little epsilon they are not looked at; at much of it lone totals have them."""
+    question = protect_people().agg(s=_.spent.sum())
+    laws = {target: cheapest_plan(question._query, {"s": target}, confidence=0.95, weights=None) for target in (900, 3)}
+    assert not laws[900].runners_up
+    assert Law.STAIRCASE in {laws[3].law, *(one.law for one in laws[3].runners_up)}
 
 
 def test_a_mean_has_no_error_beforehand(protect_people: Protect, refused: Refused) -> None:

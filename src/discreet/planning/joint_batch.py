@@ -33,6 +33,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,9 @@ from discreet.noise.entropy import RandomWords
 from discreet.noise.summed_noise import log_concave_quantile
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, price_batch, weights_of_tables
 from discreet.planning.joint_plan import LEAST_GAIN, has_joint_totals
+from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Column, Plan
-from discreet.planning.planner import price
+from discreet.planning.planner import plan_with, price, stated_epsilon, stated_weights
 from discreet.planning.product_keys import ProductKeys
 from discreet.workloads.cell_tables import Cells, Reals
 from discreet.workloads.sparse_cells import SparseCells
@@ -161,8 +163,26 @@ def price_together(
     whole = price(batch.cells, epsilon=epsilon)
     if whole.joint is None:
         return best
+    made = replace(_tables_of(batch, whole), runners_up=(replace(best, runners_up=()), *best.runners_up))
+    ratio = _ratio(made, best, weights)
+    return replace(made, cost=ratio * best.cost) if ratio < LEAST_GAIN else best
+
+
+def plan_jointly(batch: BatchQuery, epsilon: Fraction) -> JointBatchPlan | None:
+    """The plan of a batch that is one question with one mechanism for all columns, good or not; None where there is
+    none.
+    """
+    offer = Price(law=Law.JOINT, epsilon=stated_epsilon(epsilon))
+    whole = plan_with(batch.cells, Law.JOINT, offer, stated_weights(batch.cells, None))
+    return None if whole is None else _tables_of(batch, whole)
+
+
+def _tables_of(batch: BatchQuery, whole: Plan) -> JointBatchPlan:
+    """All tables as parts of one question, as planned."""
+    if whole.joint is None:
+        raise TypeError(whole)
     every = tuple(range(len(batch.sizes)))
-    made = JointBatchPlan(
+    return JointBatchPlan(
         query=batch,
         cells=replace(whole, runners_up=()),
         strategy=WeightedMarginals(batch.sizes, [one.table for one in batch.tables], [every], power=2),
@@ -171,11 +191,8 @@ def price_together(
         event=whole.event or whole.joint.event,
         charge=whole.charge,
         law=whole.law,
-        cost=best.cost,
-        runners_up=(replace(best, runners_up=()), *best.runners_up),
+        cost=whole.cost,
     )
-    ratio = _ratio(made, best, weights)
-    return replace(made, cost=ratio * best.cost) if ratio < LEAST_GAIN else best
 
 
 def _ratio(plan: BatchPlan, other: BatchPlan, weights: Mapping[Any, object] | None) -> float:

@@ -128,14 +128,22 @@ def price(
     stated = stated_weights(query, weights)
     offers = offers_of(stated_price(epsilon=epsilon, delta=delta, rho=rho))
     plans = [plan_of(query, offer, stated) for offer in offers]
-    if stairs and rho is None and offers[0].epsilon > FLAT:
-        other = plan_of(query, Price(law=Law.STAIRCASE, epsilon=offers[0].epsilon), stated)
-        plans += [other] if any(isinstance(block.noise, Staircase) for block in other.blocks) else []
-    if stairs and rho is None:
-        together = _together(query, offers[0], stated)
-        plans += [together] if together and together.cost < LEAST_GAIN * min(plan.cost for plan in plans) else []
+    for law, part in ((Law.STAIRCASE, math.inf), (Law.JOINT, LEAST_GAIN)) if stairs and rho is None else ():
+        other = plan_with(query, law, offers[0], stated)
+        plans += [other] if other and other.cost < part * min(plan.cost for plan in plans) else []
     plans.sort(key=lambda plan: plan.cost)
     return replace(plans[0], runners_up=tuple(plans[1:]))
+
+
+def plan_with(query: Query, law: Law, offer: Price, stated: Mapping[str, float]) -> Plan | None:
+    """The plan with noise of one law at an offer; None where there is none."""
+    if law is Law.JOINT:
+        return _together(query, offer, stated)
+    if law is Law.STAIRCASE and offer.epsilon <= FLAT:
+        return None
+    plan = plan_of(query, replace(offer, law=law), stated)
+    is_its = law is not Law.STAIRCASE or any(isinstance(block.noise, Staircase) for block in plan.blocks)
+    return plan if is_its else None
 
 
 def _together(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
@@ -13,6 +15,7 @@ from discreet.exact.given_values import flag
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, plan_batch, price_batch, table_named
+from discreet.planning.joint_batch import is_one_question, plan_jointly
 from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Column
 from discreet.planning.planner import LARGEST_EPSILON, offers_of, stated_price
@@ -131,17 +134,22 @@ class WantedBatch:
 
     def smallest(self, plan: BatchPlan, price: Callable[[Fraction], Price], largest: Fraction) -> BatchPlan:
         """The plan with this strategy at the smallest number, from one over `largest` on, whose price is enough."""
+        return self.searched(lambda amount: plan_batch(self.batch, price(amount), plan.strategy), largest)
 
-        def at(amount: Fraction) -> BatchPlan:
-            return plan_batch(self.batch, price(amount), plan.strategy)
+    def searched(self, at: Callable[[Fraction], BatchPlan | None], largest: Fraction) -> BatchPlan:
+        """The plan at the smallest number, from one over `largest` on, that is good enough."""
 
         def meets(amount: Fraction) -> bool:
             try:
-                return self.reaches(at(amount))
+                plan = at(amount)
             except InvalidParameter:  # so little that the noise would leave 64 bits
                 return False
+            return plan is not None and self.reaches(plan)
 
-        return at(smallest_epsilon(meets, self.within, least=1 / largest, largest=largest))
+        found = at(smallest_epsilon(meets, self.within, least=1 / largest, largest=largest))
+        if found is None:
+            raise TypeError(self.batch)
+        return found
 
 
 def wanted_tables(
@@ -167,8 +175,9 @@ def wanted_ranges(batch: BatchQuery, target: Fraction, confidence: float) -> Wan
 
 
 def cheapest(wanted: WantedBatch, delta: object) -> BatchPlan:
-    """The plan of the smallest epsilon that is good enough, with noise of either law."""
-    return min(cheapest_of_each_law(wanted, delta).values(), key=lambda plan: plan.charge.epsilon)
+    """The plan of the smallest epsilon that is good enough, of all laws; those of the others are its runners-up."""
+    best, *others = sorted(cheapest_of_each_law(wanted, delta).values(), key=lambda plan: plan.charge.epsilon)
+    return replace(best, runners_up=tuple(others))
 
 
 def cheapest_of_each_law(wanted: WantedBatch, delta: object) -> dict[Law, BatchPlan]:
@@ -185,6 +194,9 @@ def cheapest_of_each_law(wanted: WantedBatch, delta: object) -> dict[Law, BatchP
         own = wanted.smallest(plan, price, LARGEST_EPSILON)
         if plan.law not in found or own.charge.epsilon < found[plan.law].charge.epsilon:
             found[plan.law] = own
+    if is_one_question(wanted.batch):
+        with suppress(InvalidParameter):  # too large an error for it, which others have reached
+            found[Law.JOINT] = wanted.searched(partial(plan_jointly, wanted.batch), LARGEST_EPSILON)
     return found
 
 

@@ -2,26 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import positive
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
+from discreet.planning.joint_plan import has_joint_totals
 from discreet.planning.linear_error import half_width
-from discreet.planning.plan import Query
-from discreet.planning.planner import LARGEST_EPSILON, price
+from discreet.planning.noise_laws import Law, Price
+from discreet.planning.plan import Plan, Query
+from discreet.planning.planner import (
+    FLAT,
+    LARGEST_EPSILON,
+    plan_with,
+    price,
+    stated_delta,
+    stated_epsilon,
+    stated_weights,
+)
 
 
 def cheapest(
     query: Query, within: object, *, confidence: float, weights: Mapping[str, object] | None, delta: object = 0
 ) -> Fraction:
-    """The smallest epsilon, to four digits, at which each named column is off by at most its target.
+    """The smallest epsilon, to four digits, at which each named column is off by at most its target, by the plan that
+    is the best at it.
 
     With this confidence each. Refuses columns whose error depends on the private number of rows.
     """
+    return _smallest(query, within, confidence, lambda own: price(query, epsilon=own, delta=delta, weights=weights))
+
+
+def cheapest_plan(
+    query: Query, within: object, *, confidence: float, weights: Mapping[str, object] | None, delta: object = 0
+) -> Plan:
+    """The plan of the smallest epsilon, to four digits, at which each named column is off by at most its target: of
+    those of all laws, each at its own, which are the runners-up.
+    """
+    stated, extra = stated_weights(query, weights), stated_delta(delta)
+    found: list[Plan] = []
+    refused: InvalidParameter | None = None
+    for law in Law:
+        if not _applies(query, law, extra, found):
+            continue
+        own = extra if law is Law.GAUSSIAN else Fraction(0)
+
+        def at(epsilon: Fraction, law: Law = law, own: Fraction = own) -> Plan | None:
+            return plan_with(query, law, Price(law=law, epsilon=stated_epsilon(epsilon), delta=own), stated)
+
+        try:
+            plan = at(_smallest(query, within, confidence, at))
+        except InvalidParameter as none:
+            refused = refused or none
+            continue
+        found += [] if plan is None else [plan]
+    if not found:
+        raise refused or TypeError(query)
+    best, *others = sorted(found, key=lambda plan: (plan.charge.epsilon, plan.cost))
+    return replace(best, runners_up=tuple(others))
+
+
+def _applies(query: Query, law: Law, delta: Fraction, found: Sequence[Plan]) -> bool:
+    """Whether there may be plans with noise of a law that are cheaper than what was found."""
+    if law is Law.STAIRCASE:
+        return not found or found[0].charge.epsilon > FLAT
+    return bool(delta) if law is Law.GAUSSIAN else law is not Law.JOINT or has_joint_totals(query)
+
+
+def _smallest(query: Query, within: object, confidence: float, at: Callable[[Fraction], Plan | None]) -> Fraction:
     targets = targets_of(query, within)
-    for column in price(query, epsilon=1, delta=delta, weights=weights).columns:
+    first = at(Fraction(1))
+    for column in () if first is None else first.columns:
         if column.aggregate.name in targets and not column.linear:
             raise InvalidQuery(
                 f"Expected a column whose error is known beforehand, got {column.aggregate.name!r}: "
@@ -32,11 +85,14 @@ def cheapest(
 
     def meets(epsilon: Fraction) -> bool:
         try:
-            plan = price(query, epsilon=epsilon, delta=delta, weights=weights)
+            plan = at(epsilon)
         except InvalidParameter:  # so little epsilon that the noise would leave 64 bits
             return False
-        wanted = [column for column in plan.columns if column.aggregate.name in targets]
-        return all(half_width(plan, column, confidence) <= targets[column.aggregate.name] for column in wanted)
+        return plan is not None and all(
+            half_width(plan, column, confidence) <= targets[column.aggregate.name]
+            for column in plan.columns
+            if column.aggregate.name in targets
+        )
 
     return smallest_epsilon(meets, within, least=1 / LARGEST_EPSILON, largest=LARGEST_EPSILON)
 

@@ -92,6 +92,7 @@ def cheapest_mixed(
     found = [plan_within(asked, apart)]
     if extra and len(wanted) > 1:
         gaussian = {name: cheapest_in_rho(one, laws[name][Law.GAUSSIAN]) for name, one in wanted.items()}
-        laplace = {name: own[Law.LAPLACE] for name, own in laws.items() if Law.LAPLACE in own}
+        pure = {name: [plan for law, plan in own.items() if law is not Law.GAUSSIAN] for name, own in laws.items()}
+        laplace = {name: min(own, key=lambda plan: plan.charge.epsilon) for name, own in pure.items() if own}
         found += plans_together(asked, gaussian, laplace, extra)
     return min(found, key=lambda plan: plan.charge.epsilon)

@@ -28,7 +28,7 @@ from discreet.planning.planner import level, price
 from discreet.planning.two_stage import KEYS_PART, TwoStagePlan, plan_two_stages
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.query.accuracy_rounds import Rounds, rounds_of
-from discreet.query.epsilon_for_accuracy import cheapest
+from discreet.query.epsilon_for_accuracy import cheapest, cheapest_plan
 from discreet.query.explain import explain
 from discreet.query.explain_preliminary import beside_stated, told
 from discreet.query.explanation import Explanation
@@ -364,13 +364,16 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         epsilon for a wanted error.
         """
         epsilon, delta, rho, first_look = price_of_call
-        if within is not None:
-            if (epsilon, rho) != (None, None):
-                named = "epsilon" if rho is None else "rho"
-                raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
-            epsilon = self._cheapest(within, confidence, weights, delta)
+        if within is not None and (epsilon, rho) != (None, None):
+            named = "epsilon" if rho is None else "rho"
+            raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
         left = replace(self._open, report=reports(self._query, report), share=stated_part(first_look))
-        if not (self._is_open or left.report or left.share):
+        is_plain = not (self._is_open or left.report or left.share)
+        if within is not None:
+            if is_plain:
+                return cheapest_plan(self._query, within, confidence=confidence, weights=weights, delta=delta)
+            epsilon = self._cheapest(within, confidence, weights, delta)
+        if is_plain:
             return price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
         return plan_two_stages(self._query, left, epsilon=epsilon, delta=delta, rho=rho, weights=weights, within=within)
 
