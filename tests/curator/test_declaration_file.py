@@ -123,6 +123,17 @@ def test_no_row_is_read(write: Write) -> None:
     assert dp.open(path).columns == ("patient", "ward", "minutes", "day")
 
 
+def test_steps_are_kept_beside_the_file(write: Write) -> None:
+    """In every version; a folder that is none is refused with its line."""
+    path = write("version = 2", 'version = 2\nkeep_steps = "steps"')
+    table = dp.open(path)
+    for one in (table, table.refreshed(path.parent / "visits.parquet", version=3)):
+        source: Any = one._source
+        assert source.keep_steps == str(path.parent.resolve() / "steps")
+    path = write("version = 2", 'keep_steps = "visits.parquet"')
+    assert f" in {path}, line 5." in refused(path)
+
+
 def test_descriptions_stay_with_a_new_version(write: Write) -> None:
     table = dp.open(write())
     newer = table.refreshed(ROWS, version=3)

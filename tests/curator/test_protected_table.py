@@ -61,7 +61,7 @@ def watched(
     )
     engine = Watched(plain.budget, failure)
     source: Any = plain._source
-    more = {} if words is None else {"words": words}
+    more: dict[str, Any] = {} if words is None else {"words": words}
     return PrivateTable.of(Protected(engine, source.declaration, plain.budget, **more)), engine
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engines.postgresql_keys import check_keys, keys_sql, store, storing
+from discreet.engines.postgresql_keys import check_keys, keys_sql, store, store_rows, stored_table, storing
 from discreet.language.checked_expressions import Kind
 from discreet.planning.group_keys import Keys
 from discreet.planning.key_file import KeyFile
@@ -73,3 +73,12 @@ def test_text_with_nul_is_refused(tmp_path: Path) -> None:
     check_keys(listed(tmp_path, {"k": ["a", None]}, Kind.TEXT))
     check_keys(listed(tmp_path, {"n": [1]}, Kind.INTEGER))
     check_keys(None)
+
+
+def test_rows_that_are_no_part_of_a_statement() -> None:
+    """They are sent to a table of their own."""
+    cursor = Cursor()
+    store_rows(cursor, "__discreet_scan_1", pa.table({"unit": ["a,b", 'c"'], "step": [1, 2]}))
+    assert cursor.asked == ["CREATE", "COPY", "sent", "ANALYZE"]
+    assert cursor.sent == b'"a,b",1\n"c""",2\n'
+    assert stored_table("__discreet_scan_1") == 'pg_temp."__discreet_scan_1_stored"'

@@ -90,7 +90,7 @@ create(sys.argv[1], Allowance(epsilon=Fraction(1)))
 
 
 def test_a_maker_killed_between_its_two_names_leaves_a_ledger(folder: Path, start: Start) -> None:
-    start(KILLED, folder / "spent.db", "_flush").wait()
+    start(KILLED, folder / "spent.db", "flush_folder").wait()
     assert (folder / "spent.db").stat().st_nlink == 2
     begun = time.monotonic()
     assert FileLedger(folder / "spent.db", ONE).spent().epsilon == 0
@@ -100,7 +100,7 @@ def test_a_maker_killed_between_its_two_names_leaves_a_ledger(folder: Path, star
 
 def test_what_killed_makers_left_is_swept(folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a while, and unless somebody holds it still."""
-    start(KILLED.replace("getattr(file_location, sys.argv[2])", "None"), folder / "spent.db", "_flush").wait()
+    start(KILLED.replace("getattr(file_location, sys.argv[2])", "None"), folder / "spent.db", "flush_folder").wait()
     (folder / "spent.db").unlink()
     assert [file.name[:8] for file in folder.iterdir()] == [".ledger-"]
     remove_leftovers(folder)
@@ -150,7 +150,7 @@ def test_a_full_disk_makes_no_backup(used: Path, monkeypatch: pytest.MonkeyPatch
     def full(_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(file_location, "_flush", shutil.rmtree)  # never reached
+    monkeypatch.setattr(file_location, "flush_folder", shutil.rmtree)  # never reached
     with pytest.raises(sqlite3.OperationalError):
         placed(str(used.with_name("copy.db")), full)
     assert [file.name for file in used.parent.iterdir()] == ["spent.db"]

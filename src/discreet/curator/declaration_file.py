@@ -17,6 +17,7 @@ from discreet.curator.stated_facts import (
     check_columns,
     kind_in,
     stated_bounds,
+    stated_folder,
     stated_keys,
     stated_name,
     stated_neighbors,
@@ -124,6 +125,12 @@ class DeclarationFile:
         return stated if stated is None or "://" in stated else str(self.folder / stated)
 
     @property
+    def keep_steps(self) -> str | None:
+        """The folder for exact totals of steps, if they are to be kept."""
+        stated: str | None = self.text.get("table", "keep_steps")
+        return stated and str(self.folder / stated)
+
+    @property
     def allowance(self) -> dict[str, Any]:
         """What may be spent, as `dp.Budget` takes it."""
         stated = self.text.get("budget") or {}
@@ -170,7 +177,8 @@ class DeclarationFile:
 
     def _protected(self, declared: tuple[Any, Declaration, Engine], budget: Budget) -> PrivateTable:
         (data, *path), declaration, engine = declared
-        table = self._of(lambda own: protected(engine, declaration, own), budget, at=("table",))
+        steps = self._of(stated_folder, self.keep_steps, at=("table", "keep_steps"))
+        table = self._of(lambda own: protected(engine, declaration, own, steps), budget, at=("table",))
         noticed(DeclaredSource.of(declaration), data, budget, path)
         return table
 

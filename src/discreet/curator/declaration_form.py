@@ -88,6 +88,7 @@ TABLE: Mapping[str, KeyForm] = {
     "neighbors": _text("add-remove"),
     "rows": KeyForm("a whole number", _whole, "write rows = 1000."),
     "units": KeyForm("a whole number", _whole, "write units = 1000."),
+    "keep_steps": _text("steps"),
 }
 LIMITS: Mapping[str, KeyForm] = {name: _limit(name) for name in ("max_groups", "max_rows")}
 COLUMN: Mapping[str, KeyForm] = {

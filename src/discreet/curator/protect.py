@@ -16,6 +16,7 @@ from discreet.curator.protection_warnings import noticed
 from discreet.curator.stated_facts import (
     by_column,
     stated_bounds,
+    stated_folder,
     stated_keys,
     stated_name,
     stated_neighbors,
@@ -55,6 +56,7 @@ def protect(
     schema: Mapping[str, str] | None = None,
     name: str | None = None,
     version: str | int = "",
+    keep_steps: str | os.PathLike[str] | None = None,
 ) -> PrivateTable:
     """A table about people that from now on answers aggregate questions only.
 
@@ -82,6 +84,8 @@ def protect(
         version: the declared version of the source. The same question of the same version is answered once; declare a
             new one when rows change, here or by ``.refreshed(...)``. All versions have one unit and one relation of
             neighbors, and what is spent on each counts for all.
+        keep_steps: a folder for the exact totals of the steps of `.series`, as private as the rows: with it, a step is
+            published by reading the rows of that step alone. Without, nothing is kept, and those of all steps are read.
 
     Raises:
         InvalidParameter: something is missing or not usable; nothing has been read.
@@ -100,9 +104,8 @@ def protect(
             "Hint: unit='person' names the column that tells people apart; unit=dp.ROW says that each row is a person."
         )
     if not isinstance(budget, Budget):
-        raise InvalidParameter(
-            expected("a budget", "budget", budget, "say what may be spent in total: budget=dp.Budget(epsilon=1).")
-        )
+        cure = "say what may be spent in total: budget=dp.Budget(epsilon=1)."
+        raise InvalidParameter(expected("a budget", "budget", budget, cure))
     by_row = unit is ROW
     related, size = stated_neighbors(neighbors, rows=rows, units=units, by_row=by_row)
     known = Declaration(name="", unit=() if by_row else ("unit",))
@@ -122,19 +125,19 @@ def protect(
         auto_limits=limits.auto,
         auto_bounds=auto_columns(bounds),
     )
-    table = protected(engine, declaration, budget)
+    table = protected(engine, declaration, budget, stated_folder(keep_steps))
     if name is not None or _is_path(data):
         noticed(DeclaredSource.of(declaration), data, budget, (step.data for step in stated_path(via)))
     return table
 
 
-def protected(engine: Engine, declaration: Declaration, budget: Budget) -> PrivateTable:
+def protected(engine: Engine, declaration: Declaration, budget: Budget, keep_steps: str | None = None) -> PrivateTable:
     """The table of a declaration that was checked; refuses one that cannot be scanned, or that the ledger knows
     otherwise.
     """
     engine.barrier(declaration, one_of_each(engine.schema, declaration.bounds))  # before a question about it is charged
     budget.check(DeclaredSource.of(declaration))
-    return PrivateTable.of(Protected(engine, declaration, budget))
+    return PrivateTable.of(Protected(engine, declaration, budget, keep_steps=keep_steps))
 
 
 def _name(data: Any) -> str:

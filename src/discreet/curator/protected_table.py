@@ -77,8 +77,11 @@ class Protected:
         declaration: Declaration,
         budget: Budget | PartBudget,
         words: Callable[[], RandomWords] = fresh_words,
+        keep_steps: str | None = None,
     ) -> None:
         self._engine = engine
+        self.keep_steps = keep_steps
+        """The folder in which exact totals of the steps of series are kept, if the curator gave one."""
         self.declaration = declaration
         self.budget = budget
         self._words = words
@@ -122,7 +125,7 @@ class Protected:
         if not isinstance(budget, Budget) or not isinstance(self.budget, Budget) or not self.budget.holds(budget):
             cure = "give a level in the budget of this table, dp.Budget(parent=table.budget, epsilon=..., name=...)."
             raise InvalidQuery(expected("a level in the budget of this table", "budget", budget, cure))
-        return Protected(self._engine, self.declaration, budget, self._words)
+        return Protected(self._engine, self.declaration, budget, self._words, self.keep_steps)
 
     def parts(self, number: int, most: int) -> tuple[Protected, ...]:
         """So many sources of this table that charge together what the `most` dearest of them cost."""

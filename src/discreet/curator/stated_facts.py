@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from fractions import Fraction
@@ -12,7 +13,7 @@ import ibis.expr.schema as sch
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction
-from discreet.exact.given_values import in_memory
+from discreet.exact.given_values import in_memory, path_of
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
 from discreet.language.unsupported_columns import READ, cast_first, no_column, unsupported
@@ -39,6 +40,20 @@ def stated_name(name: object) -> str:
     if isinstance(name, str) and name.strip() and name.isprintable():
         return name
     raise InvalidParameter(expected("a name", "name", name, "write it as text, as name='visits'."))
+
+
+def stated_folder(folder: object) -> str | None:
+    """The one name of the folder in which steps are kept; it need not be there yet."""
+    if folder is None:
+        return None
+    if not isinstance(folder, str | os.PathLike) or not os.fspath(folder):
+        cure = "write keep_steps='steps', a folder for what is as private as the rows; or leave it out."
+        raise InvalidParameter(expected("the path of a folder", "keep_steps", folder, cure))
+    named = path_of("keep_steps", folder)
+    if named.exists() and not named.is_dir():
+        cure = "name a folder of its own, beside the rows: what is in it is as private as they are."
+        raise InvalidParameter(expected("a folder", "keep_steps", str(named), cure))
+    return str(named.resolve())
 
 
 LONGEST = 10**100

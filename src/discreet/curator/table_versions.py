@@ -43,7 +43,7 @@ def refreshed(people: PrivateTable, data: Any, *, version: str | int, **stated: 
     facts = _facts(known) | {name: value for name, value in stated.items() if name not in ("bounds", "keys")}
     for name in ("bounds", "keys"):
         facts[name] = {**facts[name], **(stated.get(name) or {})}
-    table = protect(data, budget=budget, name=known.name, version=version, **facts)
+    table = protect(data, budget=budget, name=known.name, version=version, keep_steps=source.keep_steps, **facts)
     fresh: Any = table._source  # noqa: SLF001 (as above)
     fresh.declaration = replace(fresh.declaration, description=known.description, descriptions=dict(known.descriptions))
     fresh._words = source._words  # noqa: SLF001 (chance for a table whose noise can be foreseen)

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
+import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.schema as sch
 import ibis.expr.types as ir
@@ -113,6 +114,13 @@ class Connected(ABC):
         made._tables = MultiTable(parts)  # noqa: SLF001 (our own)
         for part in parts[1:]:
             made._check_other_table(part)  # noqa: SLF001 (as above)
+        return made
+
+    def since(self, column: str, first: object) -> Self:
+        """The table without the rows of which a raw column is below a value, so that files without others stay shut."""
+        made = copy.copy(self)
+        low = ibis.literal(first, type=self._raw[column].type())
+        made._raw, made._seen = self._raw.filter(self._raw[column] >= low), None  # noqa: SLF001 (our own)
         return made
 
     def barrier(self, declared: Declaration, wanted: frozenset[str] | None = None) -> str:

@@ -36,6 +36,9 @@ class TableEngine(Engine, Protocol):
     def with_tables(self, parts: tuple[TablePart, ...]) -> TableEngine:
         """Its table as the first of some; refuses those that it cannot name together."""
 
+    def since(self, column: str, first: object) -> TableEngine:
+        """Its table without the rows of which a raw column is below a value, so that files without others stay shut."""
+
 
 @dataclass(frozen=True, eq=False)
 class TablePart:
@@ -44,6 +47,8 @@ class TablePart:
     declaration: Declaration
     engine: TableEngine | None = None
     rows: pa.Table | None = None
+    secret: bool = False
+    """Whether the rows at hand are not public: then they are no part of a statement, which a server may log."""
 
     def read(self) -> pa.Table:
         """All of its rows, behind the barrier."""
@@ -84,7 +89,7 @@ class MultiTable:
             names = f"{self.parts[0].declaration.name} and {part.declaration.name}"
             cure = "make both with the same Ibis connection, connection.table(name), before they are protected."
             raise InvalidQuery(expected("tables of one connection", "tables", names, cure))
-        if part.rows is not None and part.rows.nbytes > MOST_BYTES:
+        if part.rows is not None and not part.secret and part.rows.nbytes > MOST_BYTES:
             cure = "join so large a table before it is protected, by a view of the database."
             raise InvalidQuery(expected(f"at most {MOST_BYTES:,} public bytes", "bytes", part.rows.nbytes, cure))
 

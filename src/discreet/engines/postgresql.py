@@ -25,7 +25,17 @@ from discreet.engines.engine import AddNoise, shielded
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.optimizer_fences import fenced
 from discreet.engines.postgresql_copies import copied
-from discreet.engines.postgresql_keys import MAY_STORE, check_keys, keys_sql, rows_sql, store, storing, written_array
+from discreet.engines.postgresql_keys import (
+    MAY_STORE,
+    check_keys,
+    keys_sql,
+    rows_sql,
+    store,
+    store_rows,
+    stored_table,
+    storing,
+    written_array,
+)
 from discreet.engines.postgresql_settings import (
     as_statements,
     check,
@@ -80,7 +90,8 @@ class PostgreSQL(Connected):
         """The SQL that computes a plan's totals from the scan and the keys; refuses keys that cannot be held."""
         check_keys(plan.query.listed_keys)
         if isinstance(plan.query.listed_keys, KeyFile):
-            self._check_may_store()
+            cure = "read the keys into memory, dp.public_keys(pyarrow.parquet.read_table(path))."
+            self._check_may_store("a file of keys", cure)
         return super().statement(plan)
 
     def script(self, plan: Plan) -> str:
@@ -149,6 +160,9 @@ class PostgreSQL(Connected):
         with self._rolled_back() as cursor:
             if isinstance(keys, KeyFile):
                 store(cursor, keys)
+            for name, part in self._tables.other_tables():
+                if part.secret:
+                    store_rows(cursor, name, part.rows)
             cursor.execute(READ_ONLY)
             for engine in (self, *self._tables.same_connection(self).values()):
                 if isinstance(engine, PostgreSQL):
@@ -160,8 +174,8 @@ class PostgreSQL(Connected):
         for engine in self._engines_on_path:
             engine._check_types(cursor)  # noqa: SLF001 (engines of one kind)
 
-    def _check_may_store(self) -> None:
-        """Refuses a file of keys where no table can be made for them."""
+    def _check_may_store(self, what: str, cure: str) -> None:
+        """Refuses what needs a temporary table where none can be made."""
 
         def asked() -> bool:
             with self._rolled_back() as cursor:
@@ -170,9 +184,8 @@ class PostgreSQL(Connected):
 
         if not shielded(asked, charged=False):
             raise InvalidQuery(
-                "Expected a connection that may make temporary tables, for a file of keys, got one that may not.\n"
-                "Hint: GRANT TEMPORARY ON DATABASE to its role, without default_transaction_read_only; or read the "
-                "keys into memory, dp.public_keys(pyarrow.parquet.read_table(path))."
+                f"Expected a connection that may make temporary tables, for {what}, got one that may not.\n"
+                f"Hint: GRANT TEMPORARY ON DATABASE to its role, without default_transaction_read_only; or {cure}"
             )
 
     def _full_statement(self, declared: Declaration, statement: str, keys: str | None, *, shown: bool = False) -> str:
@@ -186,7 +199,9 @@ class PostgreSQL(Connected):
         """The tables beside the scanned one; public rows are literals, as keys are, or if `shown` parameters."""
         written = []
         for name, part in self._tables.other_tables():
-            if part.engine is None:
+            if part.secret:
+                written.append(f'"{name}" AS NOT MATERIALIZED (SELECT * FROM {stored_table(name)})')  # noqa: S608 (quoted name)
+            elif part.engine is None:
                 written.append(f'"{name}" AS MATERIALIZED ({self._public_rows(name, part, shown=shown)})')
             else:
                 written.append(f'"{name}" AS NOT MATERIALIZED ({self._tables.scan(name)})')
@@ -201,6 +216,9 @@ class PostgreSQL(Connected):
 
     def _check_other_table(self, part: TablePart) -> None:
         super()._check_other_table(part)
+        if part.secret:
+            self._check_may_store("steps that are kept", "leave keep_steps out.")
+            return
         texts = [] if part.rows is None else [one for one in part.rows.columns if pa.types.is_string(one.type)]
         if any(pc.any(pc.match_substring(one, "\0")).as_py() for one in texts):
             cure = "leave such rows out of the public table; no text there has NUL."

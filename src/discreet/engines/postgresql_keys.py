@@ -7,15 +7,17 @@ transaction become one that reads: PostgreSQL makes no table in another, and nev
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import ibis
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.engines.connected import Connected
 from discreet.engines.postgresql_settings import shortened
 from discreet.errors import InvalidQuery
+from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
 from discreet.planning.batches import ROWS, lines
 from discreet.planning.group_keys import POSITION, Keys
@@ -76,25 +78,43 @@ def check_keys(keys: Keys | None) -> None:
         )
 
 
+def stored_table(name: str) -> str:
+    """The temporary table of rows that stand beside the scanned ones under a name."""
+    return f'pg_temp."{name}_stored"'
+
+
 def storing(keys: KeyFile) -> tuple[str, str, str]:
     """The statements that make the table of a file's keys, fill it from what is sent, and count it for the planner."""
-    kinds = {Connected.identifier(shortened(name)): kind for name, kind in _kinds(keys).items()}
+    return _storing(STORED, {**_kinds(keys), POSITION: Kind.INTEGER})
+
+
+def _storing(table: str, of: Mapping[str, Kind]) -> tuple[str, str, str]:
     types = {**TYPES, Kind.TEXT: 'text COLLATE "C"'}
-    columns = ", ".join(f"{name} {types[kind]}" for name, kind in kinds.items())
+    columns = ", ".join(f"{Connected.identifier(shortened(name))} {types[kind]}" for name, kind in of.items())
     return (
-        f'CREATE TEMPORARY TABLE {STORED} ({columns}, "{POSITION}" bigint) ON COMMIT DROP',
-        f"COPY {STORED} FROM STDIN (FORMAT csv, ENCODING 'UTF8')",
-        f"ANALYZE {STORED}",
+        f"CREATE TEMPORARY TABLE {table} ({columns}) ON COMMIT DROP",
+        f"COPY {table} FROM STDIN (FORMAT csv, ENCODING 'UTF8')",
+        f"ANALYZE {table}",
     )
 
 
 def store(cursor: Any, keys: KeyFile) -> None:
     """Makes the table, in a transaction that will be undone, some thousands of keys at a time."""
-    made, filled, counted = storing(keys)
+    _store(cursor, storing(keys), keys.numbered().to_batches(batch_size=ROWS, batch_readahead=1, fragment_readahead=1))
+
+
+def store_rows(cursor: Any, name: str, rows: pa.Table) -> None:
+    """The same of rows at hand, which are to stand beside the scanned ones under a name."""
+    kinds = {column: kind for column, dtype in ibis.schema(rows.schema).items() if (kind := kind_of(dtype)) is not None}
+    _store(cursor, _storing(stored_table(name), kinds), rows.to_batches(max_chunksize=ROWS))
+
+
+def _store(cursor: Any, statements: tuple[str, str, str], batches: Iterable[pa.RecordBatch]) -> None:
+    made, filled, counted = statements
     cursor.execute(made)
-    with cursor.copy(filled) as rows:
-        for part in keys.numbered().to_batches(batch_size=ROWS, batch_readahead=1, fragment_readahead=1):
-            rows.write(lines(pa.Table.from_batches([part])))
+    with cursor.copy(filled) as sent:
+        for part in batches:
+            sent.write(lines(pa.Table.from_batches([part])))
     cursor.execute(counted)
 
 

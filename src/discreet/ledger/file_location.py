@@ -114,7 +114,7 @@ def placed(path: str, write: Callable[[sqlite3.Connection], object]) -> bool:
             os.link(unfinished, path)
         except FileExistsError:
             return False
-        _flush(folder)
+        flush_folder(folder)
     return True
 
 
@@ -164,7 +164,7 @@ def _remove(aside: Path) -> None:
         aside.rmdir()
 
 
-def _flush(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     """Makes a new name in `folder` survive a power cut, where the system can."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

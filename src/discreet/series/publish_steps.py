@@ -8,8 +8,8 @@ Claim
 Requires
     As `series_plan` and `series_record`.
 Relies on
-    `series_record`: one opening, one draw for each step. `series_plan`: what the charge pays for. `engines.shielded`:
-    a failure shows nothing of the rows.
+    `series_record`: one opening, one draw for each step. `series_plan`: what the charge pays for. `kept_steps`, where
+    the curator keeps totals. `engines.shielded`: a failure shows nothing of the rows.
 Proof
     By reading `publish`: all checks come first; `Budget.opened` next, which records the charge with the opening; then,
     while steps are missing, and the charge on record is that of the plan, `_drawn` looks at the rows, measures the
@@ -33,19 +33,22 @@ Mutant
     noise-of-the-first-block: all blocks get the noise of the first; killed by test_each_block_has_its_own_noise.
     frozen-before-the-look-alone: a freeze during a look does not stop its point; killed by
     test_a_freeze_during_a_look_stops_its_point.
+    kept-after-the-charge: steps that cannot be kept are refused once they are paid for; killed by
+    test_what_cannot_be_kept_is_refused_before_a_charge.
     version-looked-at-once: the version of the rows is compared before the first step alone; killed by
     test_older_rows_are_not_drawn_from_once_another_process_was_quicker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.curator.protected_table import Protected
 from discreet.curator.transaction import charge_to, once
@@ -54,15 +57,19 @@ from discreet.errors import BudgetExceeded, InvalidParameter, InvalidQuery, Ledg
 from discreet.ledger.budget import Budget
 from discreet.ledger.hash_chain import DAMAGED
 from discreet.noise.entropy import is_private
-from discreet.planning.plan import Plan
 from discreet.query.question_documents import UNNAMED
 from discreet.series.explain_series import series_receipt
+from discreet.series.kept_steps import check_keeping, kept_totals
 from discreet.series.noisy_stream import measured
 from discreet.series.series_plan import SeriesPlan, parameters, published_totals
 from discreet.series.series_record import Opening, Point, check_version, key_of, points_of, price_texts
 
 if TYPE_CHECKING:
     from discreet.series.series_question import SeriesQuestion
+
+
+Totals = Callable[[], list[NDArray[Any]]]
+"""A look at the exact totals of all steps so far: of each block an array of a row a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,18 +104,17 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
     price = _price(opening, prices)
     plan = question._plan(price, opening.strategy)  # noqa: SLF001 (as above)
     opening.check({"noise": parameters(plan)})
-    payer, points = "", points_of(budget.points(key))
+    payer, points, kept = "", points_of(budget.points(key)), None
     if (points[-1].end if points else 0) <= last:
         question._terms.check_over(last)  # noqa: SLF001 (as above)
         payer = _check_paid(budget, key, plan)
+        kept = None if source.keep_steps is None else kept_totals(source, question, (key, stored), points)
     check_version(points, source.declaration.version)
-    rows = question._question._query.relation  # noqa: SLF001 (as above)
     while (first := points[-1].end if points else 0) <= last:
         _check_open(budget, payer)
         source.desk.engine.check_alive()
-        step_plan = plan.step_plan(rows, last + 1)
-        statement = source.desk.engine.statement(step_plan)
-        look = partial(_drawn, source, plan, (step_plan, statement), first)
+        totals = partial(kept, plan, last) if kept else _from_all_rows(question, source, plan, last)
+        look = partial(_drawn, source, plan, totals, first)
         drawn = shielded(partial(shielded, look))
         _check_open(budget, payer)
         budget.published(key, len(points) + 1, drawn)
@@ -122,6 +128,7 @@ def _opened(question: SeriesQuestion, source: Protected, budget: Budget, key: st
     plan = question._plan(prices)  # noqa: SLF001 (as above)
     rows = question._question._query.relation  # noqa: SLF001 (as above)
     source.desk.engine.statement(plan.step_plan(rows, 1))  # refused now, if the engine cannot say it
+    check_keeping(source, question)
     source.desk.engine.check_alive()
     terms = question._terms  # noqa: SLF001 (as above)
     what = question.in_words
@@ -161,15 +168,23 @@ def _check_open(budget: Budget, payer: str) -> None:
         raise BudgetExceeded(expected("a budget that is open", "budget", standing, cure))
 
 
-def _drawn(source: Protected, plan: SeriesPlan, asked: tuple[Plan, str], first: int) -> bytes:
+def _from_all_rows(question: SeriesQuestion, source: Protected, plan: SeriesPlan, last: int) -> Totals:
+    """The totals of every step up to `last`, from the rows of all; refuses what the engine cannot say."""
+    step_plan = plan.step_plan(question._question._query.relation, last + 1)  # noqa: SLF001 (as above)
+    statement = source.desk.engine.statement(step_plan)
+    return lambda: published_totals(plan, source.desk.engine.totals(step_plan, statement))
+
+
+def _drawn(source: Protected, plan: SeriesPlan, totals: Totals, first: int) -> bytes:
     """Looks at the rows, and returns the steps from `first` on with their noise, as they are recorded."""
-    exact = published_totals(plan, source.desk.engine.totals(*asked))
+    exact = totals()
     words = source.desk.words()
     noisy = []
     for noise, history in zip(plan.noises, exact, strict=True):
         rows = np.array(measured(plan.strategy, history, first), dtype=object)
         noisy.append(noise.add_noise(rows, words))
-    return Point(first, source.declaration.version, is_private(words), noisy).to_bytes()
+    kept = source.keep_steps is not None
+    return Point(first, source.declaration.version, is_private(words), noisy, kept).to_bytes()
 
 
 def _price(opening: Opening, prices: Mapping[str, Any]) -> dict[str, Any]:

@@ -95,11 +95,13 @@ class SeriesPlan:
         keys = self.plan.query.keys
         return ((),) if keys is None else keys.rows
 
-    def step_plan(self, relation: Any, steps: int) -> Plan:
-        """The totals of the first steps, for each the groups in their order, over the bounded rows of all."""
+    def step_plan(self, relation: Any, steps: int, first: int = 0) -> Plan:
+        """The totals of the first steps, or of those from one on, for each the groups in their order, over the bounded
+        rows of all.
+        """
         query, keys = self.plan.query, self.plan.query.keys
         names, kinds = (keys.names, keys.kinds) if keys else ((), ())
-        rows = tuple((step, *row) for step in range(steps) for row in self.groups)
+        rows = tuple((step, *row) for step in range(first, steps) for row in self.groups)
         every = Keys((STEP, *names), (Kind.INTEGER, *kinds), rows)
         return replace(self.plan, query=replace(query, keys=every, groups={STEP: relation[HELD], **query.groups}))
 

@@ -56,6 +56,8 @@ class SeriesTerms:
     """How long after its end the rows of a step are there."""
     table: PrivateTable
     """The rows before they were told apart by steps."""
+    steps: PrivateTable
+    """The rows of all steps, before those of a unit's first ones were chosen."""
     rows: PrivateTable
     """The rows of the steps."""
 
@@ -323,10 +325,11 @@ def series(
     else:
         wanted = StepWindows.of(calendar.steps, windows, begins)
     taken = Participation() if one_step_units(table, column) else _participation(table, calendar, max_steps, apart)
-    rows = bounded_steps(in_steps(table, column, calendar, arrives=arrives, late=late), taken)
+    steps = in_steps(table, column, calendar, arrives=arrives, late=late)
+    rows = bounded_steps(steps, taken)
     told = () if arrives is None or late is None else (arrives, late)
     wait = step_clock.waiting(calendar, settled)
-    terms = SeriesTerms(name, column, calendar, wanted, taken, told, wait, table, with_record_of(rows, table))
+    terms = SeriesTerms(name, column, calendar, wanted, taken, told, wait, table, steps, with_record_of(rows, table))
     return SeriesTable(terms)
 
 

@@ -194,6 +194,8 @@ class Point:
     version: str
     private: bool
     noisy: Sequence[NDArray[Any]]
+    kept: bool = False
+    """Whether it was drawn from totals that the curator keeps (`kept_steps`)."""
 
     @property
     def end(self) -> int:
@@ -204,6 +206,7 @@ class Point:
         """As the ledger keeps it: of a length that follows from the number of steps, groups and blocks alone."""
         shapes = [list(block.shape) for block in self.noisy]
         facts = {"first": self.first, "version": self.version, "private": self.private, "shapes": shapes}
+        facts |= {"kept": True} if self.kept else {}
         numbers = (min(max(int(one), -LARGEST), LARGEST) for block in self.noisy for one in block.reshape(-1).tolist())
         header = json.dumps(facts).encode()
         return len(header).to_bytes(8) + header + b"".join(one.to_bytes(BYTES, signed=True) for one in numbers)
@@ -220,7 +223,7 @@ class Point:
             many = int(np.prod(shape))
             blocks.append(np.array(numbers[place : place + many], dtype=object).reshape(shape))
             place += many
-        return cls(facts["first"], facts["version"], facts["private"], blocks)
+        return cls(facts["first"], facts["version"], facts["private"], blocks, facts.get("kept", False))
 
 
 def points_of(stored: Sequence[bytes]) -> list[Point]:

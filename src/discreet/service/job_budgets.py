@@ -247,7 +247,7 @@ def without_waiting(table: PrivateTable, budget: Any) -> PrivateTable:
     source: Any = table._source  # noqa: SLF001 (stands in for the curator here)
     engine = copy(source._engine)  # noqa: SLF001 (as above)
     engine.check_alive = lambda: None
-    made = Protected(engine, source.declaration, budget, source._words)  # noqa: SLF001 (as above)
+    made = Protected(engine, source.declaration, budget, source._words, source.keep_steps)  # noqa: SLF001 (as above)
     return replace(table, _source=made)
 
 

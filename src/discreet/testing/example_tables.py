@@ -106,4 +106,5 @@ def not_private(table: PrivateTable, *, seed: int = 0) -> PrivateTable:
         cure = "make one with dp.protect(...), or take discreet.testing.people()."
         raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
     words, engine = splitmix(seed), source._engine  # noqa: SLF001 (as above)
-    return replace(table, _source=Protected(engine, source.declaration, source.budget, words=lambda: words))
+    made = Protected(engine, source.declaration, source.budget, lambda: words, source.keep_steps)
+    return replace(table, _source=made)

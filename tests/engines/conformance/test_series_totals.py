@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.series.kept_steps import KeptSteps
 from discreet.testing.neighbor_bench import STORES
-from series_fixtures import DAYS, ROWS, asked, exact, protected, until
+from series_fixtures import DAYS, ROWS, asked, day, exact, protected, until
 
 
 @pytest.fixture(name="stored")
@@ -54,3 +56,31 @@ def test_a_series_goes_on_there(stored: Callable[[str, pa.Table], Any], other: s
     )
     assert second.to_pyarrow().to_pylist()[: len(first)] == first.to_pyarrow().to_pylist()
     assert table.budget.spent.rho == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", [({"max_steps": 2}, {}), ({"apart": 3, "max_steps": 3}, {"unit": ("ward", "person")})])
+def test_kept_steps_have_the_same_totals(
+    stored: Callable[[str, pa.Table], Any], other: str, case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From tables that have the rows of new days alone."""
+    asking, stated = case
+    seen: list[Any] = []
+    plain = KeptSteps.totals
+
+    def totals(*given: Any) -> Any:
+        seen.append(plain(*given))
+        return seen[-1]
+
+    monkeypatch.setattr(KeptSteps, "totals", totals)
+    ends = [3, 4, 9]
+    more = {"keep_steps": tmp_path, "name": f"kept on {other} {stated}", **stated}
+    table = protected(stored("kept_0", until(3)), **more)
+    for place, end in enumerate(ends):
+        if place:
+            rows = until(end).filter(pa.compute.greater_equal(until(end)["day"], pa.scalar(day(ends[place - 1]))))
+            table = table.refreshed(stored(f"kept_{place}", rows), version=2 + place)
+        asked(table, **asking).release(through=day(end - 1), rho=1)
+    [wanted] = exact(asked(protected(**stated), **asking), 9)
+    assert [np.array_equal(totals[0], wanted[:end]) for totals, end in zip(seen, ends, strict=True)] == [True] * 3
+    assert len(list(tmp_path.rglob("*.steps"))) == 3

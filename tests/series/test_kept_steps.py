@@ -1,0 +1,399 @@
+"""Steps that a curator keeps: the exact totals of all rows from those of new steps alone, whoever is killed or late."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dp
+from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.query.table import PrivateTable
+from discreet.series.kept_steps import KeptSteps, scanned_column
+from discreet.series.series_record import key_of, points_of
+from discreet.testing.example_tables import not_private
+from series_fixtures import DAYS, ROWS, START, asked, day, exact, protected, until
+
+Seen = list[list[Any]]
+KEY = key_of("hospital", "series")
+
+
+def between(first: int, end: int, table: pa.Table = ROWS) -> pa.Table:
+    """The rows of some days, and of no others."""
+    return until(end, table).filter(pc.greater_equal(until(end, table)["day"], pa.scalar(day(first))))
+
+
+@pytest.fixture(name="seen")
+def _seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """The exact totals that each release added noise to."""
+    found: Seen = []
+    plain = KeptSteps.totals
+
+    def totals(*given: Any) -> Any:
+        found.append(plain(*given))
+        return found[-1]
+
+    monkeypatch.setattr(KeptSteps, "totals", totals)
+    return found
+
+
+def grown(tables: list[Any], ends: list[int], folder: Path, ask: Any = asked, **stated: Any) -> PrivateTable:
+    """A series that was published up to each of some ends, from a table of its own each."""
+    table = protected(tables[0], keep_steps=folder, budget=dp.Budget(rho=1), **stated)
+    for place, (rows, end) in enumerate(zip(tables, ends, strict=True)):
+        table = table.refreshed(rows, version=place + 1) if place else table
+        ask(table).release(through=day(end - 1), rho=1)
+    return table
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("asking", "stated"),
+    [
+        ({}, {}),
+        ({"apart": 3, "max_steps": 3}, {"max_groups": 1}),
+        ({"max_steps": 1}, {"unit": dp.ROW, "max_groups": None, "max_rows": None}),
+        ({"max_steps": 1}, {"unit": ("person", "day")}),
+        ({"max_steps": 2}, {"unit": ("ward", "person")}),
+        ({"arrives": "loaded", "late": "count"}, {}),
+    ],
+)
+def test_the_same_totals_as_without(asking: Any, stated: Any, tmp_path: Path, seen: Seen) -> None:
+    """From tables that have the rows of new steps alone, to the bit."""
+    table = ROWS
+    if "arrives" in asking:
+        late = [
+            one if n % 7 else min(day(DAYS - 1), day((one - START).days + n % 3))
+            for n, one in enumerate(ROWS["day"].to_pylist())
+        ]
+        table = ROWS.append_column("loaded", pa.array(late))
+
+    def ask(of: PrivateTable) -> Any:
+        series = of.series(by="day", start="2026-01-01", until="2026-01-20", **{"max_steps": 4, **asking})
+        persons = {} if stated else {"persons": lambda t: t.person.nunique()}
+        return series.group_by("ward").agg(n=lambda t: t.count(), nights=lambda t: t.nights.mean(), **persons)
+
+    column = table["loaded"] if "arrives" in asking else table["day"]
+    ends = [3, 4, 9, DAYS]
+    parts = [
+        table.filter(pc.and_(pc.greater_equal(column, pa.scalar(day(first))), pc.less(column, pa.scalar(day(end)))))
+        for first, end in zip([0, *ends], ends, strict=False)
+    ]
+    grown(parts, ends, tmp_path / "steps", ask, **stated)
+    wanted = exact(ask(protected(table, name="all at once", **stated)))
+    assert len(wanted) == 1 + (not stated)
+    for found, end in zip(seen, ends, strict=True):
+        for one, other in zip(found, wanted, strict=True):
+            assert other.any()
+            assert np.array_equal(one, other[:end])
+
+
+def test_a_unit_counts_in_its_first_steps(tmp_path: Path, seen: Seen) -> None:
+    """Twice, of days that are kept one by one, though no table has two of them."""
+    twice = partial(asked, max_steps=2)
+    grown([between(0, 1), between(1, 2), between(2, 5)], [1, 2, 5], tmp_path, twice)
+    [wanted] = exact(twice(protected()), 5)
+    assert np.array_equal(seen[-1][0], wanted)
+    assert not np.array_equal(wanted, exact(asked(protected(), max_steps=5), 5)[0])
+
+
+def test_nothing_is_kept_unless_the_curator_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = protected()
+    asked(table).release(through="2026-01-02", rho=1)
+    assert not list(tmp_path.iterdir())
+    [point] = table.budget.points(KEY)
+    assert b"kept" not in point
+    kept = protected(keep_steps="steps")
+    asked(kept).release(through="2026-01-02", rho=1)
+    assert [one.kept for one in points_of(kept.budget.points(KEY))] == [True]
+    made = [tmp_path / "steps", *(tmp_path / "steps").rglob("*")]
+    assert {oct(one.stat().st_mode & 0o777) for one in made} == {"0o700", "0o600"}
+    assert sorted(one.suffix for one in made if one.is_file()) == [".steps", ".units"]
+
+
+@pytest.mark.long
+def test_the_same_noise_gives_the_same_numbers(tmp_path: Path) -> None:
+    """To the bit, with noise that can be foreseen."""
+    found = []
+    for more in ({}, {"keep_steps": tmp_path / "steps"}):
+        stated: Any = more
+        question = asked(not_private(protected(**stated), seed=5))
+        ends = ("2026-01-04", "2026-01-05", "2026-01-20")
+        found += [question.release(through=end, rho=1).to_pyarrow() for end in ends]
+    assert found[:3] == found[3:]
+
+
+people = st.lists(st.tuples(st.integers(-1, 6), st.integers(0, 7), st.sampled_from(["A", "B", "C"])), max_size=25)
+
+
+@pytest.mark.long
+@given(people, st.integers(1, 3), st.sampled_from((1, 2, 3)), st.integers(1, 2), st.sets(st.integers(1, 7), max_size=2))
+@settings(deadline=None, max_examples=10)
+def test_neighbors_over_whole_histories(made: Any, most: int, apart: int, groups: int, ends: set[int]) -> None:
+    """A unit more, whose rows may come late and be taken away: it moves its first steps, each within the limits."""
+    found = [
+        _history([one for one in made if one[0] >= low], most, apart, groups, [*sorted(ends), 8]) for low in (-1, 0)
+    ]
+    moved = np.abs(found[0] - found[1])
+    places = np.flatnonzero(moved.sum(axis=1))
+    assert len(places) <= most
+    assert np.diff(places).min(initial=apart) >= apart
+    if groups == 2:  # whole rows, at most two in each of two groups
+        assert moved.max(initial=0) <= 2
+    first = sorted({number for person, number, _ in made if person == -1})
+    assert set(places) <= set(first)
+
+
+def _history(made: Any, most: int, apart: int, groups: int, ends: list[int]) -> Any:
+    """What is kept of a table that at each end has rows of new days, and of some old ones."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept: list[Any] = []
+        plain = KeptSteps._looked
+        KeptSteps._looked = lambda *given: kept.append(found := plain(*given)) or found  # type: ignore[method-assign, func-returns-value]  # seen as it is kept
+        try:
+            parts = [
+                [one for one in made if first - 2 <= one[1] < end] for first, end in zip([0, *ends], ends, strict=False)
+            ]
+            tables = [_table(part) for part in parts]
+            grown(tables, ends, Path(folder), lambda t: asked(t, max_steps=most, apart=apart), max_groups=groups)
+        finally:
+            KeptSteps._looked = plain  # type: ignore[method-assign]  # as above
+    return np.concatenate([totals.noisy[0] for totals, _ in kept])
+
+
+def _table(made: Any) -> pa.Table:
+    return pa.table(
+        {
+            "person": pa.array([person for person, _, _ in made], pa.int64()),
+            "day": pa.array([day(number) for _, number, _ in made], pa.date32()),
+            "ward": pa.array([ward for _, _, ward in made], pa.string()),
+            "nights": pa.array([1.0] * len(made), pa.float64()),
+        }
+    )
+
+
+@pytest.mark.long
+def test_rows_between_two_looks_count_for_nobody_new(
+    tmp_path: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person who is there at the second look alone has no pair, and so no rows."""
+    plain = KeptSteps._pairs
+
+    def pairs(*given: Any) -> pa.Table:
+        found = plain(*given)
+        return found.filter(pc.not_equal(found.column(0), "7"))
+
+    monkeypatch.setattr(KeptSteps, "_pairs", pairs)
+    grown([ROWS], [4], tmp_path)
+    [wanted] = exact(asked(protected(ROWS.filter(pc.not_equal(ROWS["person"], 7)))), 4)
+    assert np.array_equal(seen[0][0], wanted)
+
+
+@pytest.mark.long
+def test_dates_that_bounds_move(tmp_path: Path, seen: Seen) -> None:
+    """A row of the second day that counts on the seventh is read with it."""
+    bounds = {"nights": (0, 8), "day": (day(6), day(9))}
+    grown([ROWS, ROWS], [4, 9], tmp_path, bounds=bounds)
+    [wanted] = exact(asked(protected(name="bounded", bounds=bounds)), 9)
+    assert np.array_equal(seen[1][0], wanted)
+    assert wanted[6].sum() > 0
+
+
+@pytest.mark.long
+def test_who_is_slower_takes_the_record(tmp_path: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process has read other rows, and has kept them: both publish of these."""
+    ledger = dp.Budget(rho=1)
+    slow, fast = (protected(until(5, rows), keep_steps=tmp_path, budget=ledger) for rows in (ROWS, ROWS.slice(60)))
+    plain, looked = KeptSteps._looked, list[Any]()
+
+    def looking(*given: Any) -> Any:
+        if not looked:
+            looked.append(None)
+            asked(fast).release(through="2026-01-03", rho=1)
+        looked.append(plain(*given))
+        return looked[-1]
+
+    monkeypatch.setattr(KeptSteps, "_looked", looking)
+    asked(slow).release(through="2026-01-05", rho=1)
+    [first], [second], whole = exact(asked(fast), 3), exact(asked(slow), 5), seen[-1][0]
+    assert not np.array_equal(first, second[:3])
+    assert np.array_equal(whole[:3], first)
+    assert [one.end for one in points_of(ledger.points(KEY))] == [3, 5]
+
+
+def test_steps_that_were_lost_are_refused(tmp_path: Path, seen: Seen) -> None:
+    """And are read again once a step was published of all rows; what is published can be read all the while."""
+    table = grown([ROWS], [4], tmp_path / "steps")
+    shutil.rmtree(tmp_path / "steps")
+    (tmp_path / "steps").mkdir()
+    with pytest.raises(InvalidParameter, match="the 4 steps that were published of kept totals"):
+        asked(table).release(through="2026-01-05")
+    assert len(asked(table).release(through="2026-01-04"))
+    whole = protected(budget=table.budget)
+    asked(whole).release(through="2026-01-05")
+    asked(table).release(through="2026-01-06")
+    [wanted] = exact(asked(whole), 6)
+    assert np.array_equal(seen[-1][0], wanted)
+    assert len(list((tmp_path / "steps").rglob("*.steps"))) == 1
+
+
+@pytest.mark.long
+def test_what_cannot_be_kept_is_refused_before_a_charge(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    wrong: tuple[Any, ...] = (5, "", tmp_path / "file")
+    for place in wrong:
+        with pytest.raises(InvalidParameter, match="keep_steps"):
+            protected(keep_steps=place)
+    below = protected(keep_steps=tmp_path / "file" / "steps")
+    with pytest.raises(InvalidParameter, match="a folder for steps"):
+        asked(below).release(through="2026-01-02", rho=1)
+    rows = ROWS.append_column("weight", ROWS["nights"])
+    by_weight = protected(rows, unit="weight", bounds={}, keep_steps=tmp_path / "steps")
+    with pytest.raises(InvalidQuery, match="a unit of whole numbers or texts"):
+        asked(by_weight).release(through="2026-01-02", rho=1)
+    assert not below.budget.spent.rho
+    assert not by_weight.budget.spent.rho
+
+
+@pytest.mark.long
+def test_an_older_version_of_the_table_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of kept steps as of published ones, though their points were lost on the way to the ledger."""
+    first = grown([until(4)], [4], tmp_path)
+    second = first.refreshed(until(9), version=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(dp.Budget, "published", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            asked(second).release(through="2026-01-05")
+    with pytest.raises(InvalidQuery, match="version '2' of the table"):
+        asked(first).release(through="2026-01-05")
+    assert len(asked(second).release(through="2026-01-05"))
+
+
+@pytest.mark.long
+def test_files_of_kept_days_stay_shut(tmp_path: Path, seen: Seen) -> None:
+    """Folders of days: what is in an old file is nothing that can be read, and the totals are those of before."""
+    for number in range(12):
+        (tmp_path / f"rows/day={day(number)}").mkdir(parents=True)
+        pq.write_table(between(number, number + 1).drop_columns("day"), tmp_path / f"rows/day={day(number)}/a.parquet")
+
+    def ask(table: PrivateTable) -> Any:
+        return asked(table.mutate(day=lambda t: t.day.try_cast("date")))
+
+    places = str(tmp_path / "rows/*/*.parquet")
+    table = grown([places, places], [5, 10], tmp_path / "steps", ask)
+    for number in range(10):
+        held = tmp_path / f"rows/day={day(number)}/a.parquet"
+        whole = held.read_bytes()
+        size = int.from_bytes(whole[-8:-4], "little") + 8
+        held.write_bytes(b"\0" * (len(whole) - size) + whole[-size:])  # the footer, which each file is asked for
+    later = table.refreshed(places, version=3)
+    ask(later).release(through="2026-01-12")
+    assert np.array_equal(seen[-1][0], exact(asked(protected(name="whole")), 12)[0])
+    shutil.rmtree(tmp_path / f"rows/day={day(0)}")
+    gone = later.refreshed(places, version=4)
+    assert np.array_equal(ask(gone).release(through="2026-01-12")["n"], ask(later).release(through="2026-01-12")["n"])
+
+
+def test_the_raw_column_of_a_column() -> None:
+    scan = ibis.table({"day": "date", "other": "date"}, name="scan")
+    assert scanned_column(scan.filter(scan.day == scan.other).select(when=scan.day), "when") == "day"
+    assert scanned_column(scan.mutate(day=scan.day.truncate("M")), "day") is None
+    assert scanned_column(scan.distinct(), "day") is None
+
+
+PROGRAM = """
+import os, pathlib, sys
+from discreet.ledger.budget import Budget
+import discreet as dp
+import scipy.linalg
+from series_fixtures import asked, protected
+
+path, folder, *cases = sys.argv[1:]
+
+def killing(kind, at, when):
+    where, name = {"link": (os, "link"), "sync": (os, "fsync"), "ledger": (Budget, "published")}[kind]
+    number, plain = [0], getattr(where, name)
+    def method(*given, **more):
+        number[0] += 1
+        found = plain(*given, **more) if when == "after" or number[0] != int(at) else None
+        if number[0] == int(at):
+            os.kill(os.getpid(), 9)
+        return found
+    setattr(where, name, method)
+
+def published(end):
+    asked(protected(budget=dp.Budget(rho=1, ledger=path), keep_steps=folder)).release(through=end, rho=1)
+
+def records():
+    return {one: one.read_bytes() for one in pathlib.Path(folder).rglob("*.steps")}
+
+def started(moment, end):
+    child = os.fork()
+    if not child:
+        if moment != "whole":
+            killing(*moment.split("-"))
+        published(end)
+        os._exit(0)
+    return child
+
+def ended(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+for case in cases:
+    moment, *ends = case.split("=")
+    before = records()
+    found = [ended(child) for child in [started(moment, end) for end in ends]]
+    assert found == [0 if moment == "whole" else -9] * len(ends), (case, found)
+    assert all(records()[name] == content for name, content in before.items()), case
+"""
+MOMENTS = ("sync-1-before", "link-1-before", "link-1-after", "link-2-before", "link-2-after", "ledger-1-before")
+
+
+def ran(folder: Path, *cases: str) -> PrivateTable:
+    """The table after processes that ran, or were killed, one after the other."""
+    search = os.pathsep.join(one for one in sys.path if one)
+    places = (str(folder / "spent.db"), str(folder / "steps"))
+    program = [sys.executable, "-c", PROGRAM, *places, *cases]
+    subprocess.run(program, check=True, timeout=300, env={**os.environ, "PYTHONPATH": search})
+    return protected(budget=dp.Budget(rho=1, ledger=folder / "spent.db"), keep_steps=folder / "steps")
+
+
+@pytest.mark.long
+def test_killed_at_any_moment(tmp_path: Path, seen: Seen) -> None:
+    """Neither is a step lost nor one value replaced by another: what was kept or published stays, and the rest is read
+    by whoever comes next. Each process is killed at another moment, on its way to another day.
+    """
+    whole = [f"2026-01-{3 + place:02}" for place in range(len(MOMENTS))]
+    killed = [f"{moment}={end}" for moment, end in zip(MOMENTS, whole, strict=True)]
+    table = ran(
+        tmp_path, "whole=2026-01-02", *killed[:3], f"whole={whole[2]}", *killed[3:], "ledger-1-after=2026-01-10"
+    )
+    assert [one.end for one in points_of(table.budget.points(KEY))] == [2, 5, 10]
+    asked(table).release(through="2026-01-12")
+    assert np.array_equal(seen[-1][0], exact(asked(table), 12)[0])
+    assert len(list((tmp_path / "steps").rglob("*.units"))) == 1
+    assert not list((tmp_path / "steps").rglob(".*"))
+
+
+@pytest.mark.long
+def test_processes_at_once(tmp_path: Path, seen: Seen) -> None:
+    """Four at a time, to different ends: one sequence of records, one of points, and no file too many."""
+    table = ran(tmp_path, "whole=2026-01-02", "whole=2026-01-05=2026-01-06=2026-01-06=2026-01-09")
+    asked(table).release(through="2026-01-12")
+    assert np.array_equal(seen[-1][0], exact(asked(table), 12)[0])
+    assert len(list((tmp_path / "steps").rglob("*.units"))) == 1
