@@ -27,6 +27,7 @@ from public_calls import CALLS, INNER, MADE, Missing, Own, called, public, quest
 CURATORS = {
     "protect.data": "what is protected",
     "protect.via": "the tables on the way to the unit of what is protected",
+    "protect.keep_steps": "where exact totals of steps are kept, beside the rows",
     "open.path": "the file that states what is protected",
     "open.connections": "where what it states is found",
     **dict.fromkeys(("public.data", "public_keys.data"), "what is marked as public"),

@@ -116,7 +116,7 @@ class KeptSteps:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError:
             cure = "name a folder that this user may write to."
-            raise InvalidParameter(expected("a folder for steps", "keep_steps", str(folder), cure)) from None
+            raise InvalidParameter(expected("a folder for steps", "keep_steps", folder.name, cure)) from None
         self._hidden = [] if one_step_units(terms.table, self._moment) else units(self._rows)
         self._kinds = {name: kind_of(source.schema[name]) for name in source.declaration.unit if self._hidden}
         wrong = next((name for name, kind in self._kinds.items() if kind not in TOLD_APART), None)
