@@ -310,6 +310,13 @@ def test_what_is_no_file_is_refused(path: Any, tmp_path: Path, monkeypatch: pyte
     assert "declaration" in refused(path)
 
 
+def test_what_waits_for_a_writer_is_no_declaration(tmp_path: Path) -> None:
+    """It once had `open` wait with it."""
+    os.mkfifo(tmp_path / "people.toml")
+    with pytest.raises(dp.InvalidParameter, match="a declaration that can be read"):
+        dp.open(tmp_path / "people.toml")
+
+
 def test_reading_a_declaration_opens_nothing(write: Write) -> None:
     path = write('"visits.parquet"', '"none.parquet"')
     found = read_declaration(path)

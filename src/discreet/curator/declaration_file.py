@@ -91,6 +91,8 @@ def read_declaration(path: str | os.PathLike[str]) -> DeclarationFile:
         raise InvalidParameter(expected("the path of a declaration", "path", path, cure))
     name = os.fspath(path)
     try:
+        if not Path(name).is_file():  # one that waits for a writer, say
+            raise FileNotFoundError
         with Path(name).open("rb") as file:
             text = file.read(LARGEST * 4 + 1).decode("utf-8-sig")
     except (OSError, ValueError):
