@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
@@ -42,6 +43,24 @@ def test_no_row_of_a_single_column_is_an_empty_line(column: list[object]) -> Non
 def test_csv_that_cannot_be_written(path: object) -> None:
     with pytest.raises(dp.InvalidParameter, match="a place that can be written"):
         answer().to_csv(path)  # type: ignore[arg-type]  # the refusal is the test
+
+
+@pytest.mark.parametrize("path", ["s3://bucket/answer", Path("gs://bucket/answer"), "file:///tmp/answer", "no:/answer"])
+@pytest.mark.parametrize("export", ["to_parquet.parquet", "to_csv.csv", "to_excel.xlsx", "plot.png"])
+def test_an_address_is_refused(export: str, path: str | Path) -> None:
+    """Arrow went to the network for it, and others made folders of its name."""
+    method, ending = export.split(".")
+    place = f"{path}.{ending}" if isinstance(path, str) else path.with_suffix(f".{ending}")
+    call = getattr(answer(), method)
+    with pytest.raises(dp.InvalidParameter, match=r"a path, and no address, got path=.*\n.*upload it from there"):
+        call(path=place)
+
+
+def test_a_name_with_a_colon_is_a_name(tmp_path: Path) -> None:
+    place = tmp_path / "a:b"
+    place.mkdir()
+    answer().to_parquet(place / "12:30.parquet")
+    assert pq.read_table(pa.OSFile(str(place / "12:30.parquet"))).num_rows == 3
 
 
 def test_excel_has_the_table_and_the_receipt(tmp_path: Path) -> None:

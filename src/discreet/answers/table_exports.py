@@ -71,7 +71,8 @@ class TableExports(ABC):
         place = place_to_write(path, "answer.parquet")
         table = self.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(self.receipt)})
         try:
-            pq.write_table(table, place)
+            with open(place, "wb") as file:  # noqa: PTH123 (of a path Arrow would guess whether it is an address)
+                pq.write_table(table, file)
         except OSError as problem:
             raise InvalidParameter(expected("a place that can be written", "path", path, WRITABLE)) from problem
 

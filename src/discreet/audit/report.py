@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from discreet.audit.code_locations import NOWHERE, Place
 from discreet.errors import NoTruth
+from discreet.exact.given_values import place_to_write
 
 VERDICT = {
     True: "Nothing was found. That is no proof: see what could not have been seen.",
@@ -99,7 +100,7 @@ class Report(NoTruth):
         """JSON text; also written to a file, if one is named."""
         text = json.dumps(self.to_dict(), indent=1, default=str)
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            Path(place_to_write(path, "report.json")).write_text(text + "\n", encoding="utf-8")
         return text
 
     def to_markdown(self, path: str | Path | None = None) -> str:
@@ -115,7 +116,7 @@ class Report(NoTruth):
         parts += ["## What could not have been seen", "\n".join(f"- {one}" for one in self.blind)]
         text = "\n\n".join(parts) + "\n"
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            Path(place_to_write(path, "report.md")).write_text(text, encoding="utf-8")
         return text
 
     def __str__(self) -> str:

@@ -23,6 +23,7 @@ Mutant
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, KeysView, Sequence, ValuesView
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -89,18 +90,24 @@ def place_to_write(given: object, example: str) -> str:
     return path
 
 
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""As of s3://bucket/file, of which `Path` leaves one slash; a drive has one letter."""
 LONGEST_NAME, LONGEST_PATH = 255, 4095
 """In bytes; of Linux, and others have no longer ones."""
 
 
 def path_of(name: str, given: str | os.PathLike[str]) -> Path:
     """A path whose name is text; refuses one with bytes that are no UTF-8, which Arrow and DuckDB do not take, or with
-    NUL, which no system takes, or a name of more than 255 bytes, at which each question about it would fail.
+    NUL, which no system takes, or a name of more than 255 bytes, at which each question about it would fail; and an
+    address, where Arrow would go to another machine.
 
     >>> path_of("to", "answers/plans.parquet").name
     'plans.parquet'
     """
     path = Path(given)
+    if ADDRESS.match(str(path)):
+        cure = "name a file of this machine; upload it from there, or download it first."
+        raise InvalidParameter(expected("a path, and no address", name, str(given), cure))
     if str(path).encode(errors="replace").decode() != str(path):
         cure = "rename the file, or a folder above it: its name has bytes that are no UTF-8."
         raise InvalidParameter(expected("a path in UTF-8", name, str(path).encode(errors="replace").decode(), cure))
