@@ -176,6 +176,19 @@ def test_keys_and_ends_that_are_none_are_refused() -> None:
         bool(answer)
 
 
+@pytest.mark.parametrize("group", [None, "a"])
+def test_an_edge_or_percent_in_place_of_a_share_is_told_what_to_write(group: str | None) -> None:
+    answer: Any = asked().release(epsilon=1)
+    answer = answer if group is None else answer[group]
+    for edge in (45, date(2024, 5, 1)):
+        with pytest.raises(InvalidParameter, match=r"\.cdf\(\) has all edges; .* write \.between\(0, edge\)"):
+            answer.cdf(edge)
+    with pytest.raises(InvalidParameter, match=r"a share of the rows between 0 and 1, got share=50\.\n.*quantile\(0\.5\)"):
+        answer.quantile(50)
+    with pytest.raises(InvalidParameter, match="a confidence between 0 and 1, got confidence=95"):
+        answer.quantile(0.5, 95)
+
+
 def test_a_picture_has_a_panel_for_each_group() -> None:
     answer = asked().release(epsilon=1)
     figure = answer.plot()

@@ -34,13 +34,12 @@ from numpy.typing import NDArray
 
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.combination import Combination
-from discreet.answers.range_figures import RangeFigures, checked_range
+from discreet.answers.range_figures import RangeFigures, checked_range, checked_share, confidence_at_edges
 from discreet.answers.ranges_release import RangesRelease
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
 from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.exact.amounts import confidence_level
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import GROUPED_RANGES, ReleasedNames
@@ -228,7 +227,8 @@ class GroupedRangesRelease(TableExports, ReleasedNames, Mapping[Any, RangesRelea
         Returns:
             The keys, ``edge``, ``share``, ``share_low``, ``share_high``; in each group shares never fall.
         """
-        wanted = self._level(confidence, simultaneous, len(self._places) * max(1, len(self.edges) - 2))
+        stated = None if confidence is None else confidence_at_edges(self.edges, confidence)
+        wanted = self._level(stated, simultaneous, len(self._places) * max(1, len(self.edges) - 2))
         found, edges = self._figures.shares(wanted), len(self.edges)
         keys = self._keys.to_arrow().take(np.repeat(np.arange(len(self._places)), edges))
         table = keys.append_column(self._free("edge"), pa.array(list(self.edges) * len(self._places)))
@@ -250,7 +250,7 @@ class GroupedRangesRelease(TableExports, ReleasedNames, Mapping[Any, RangesRelea
         ['plan', 'value', 'low', 'high']
         """
         wanted = self._level(confidence, simultaneous, len(self._places))
-        found, table = self._figures.quantiles(float(confidence_level(share)), wanted), self._keys.to_arrow()
+        found, table = self._figures.quantiles(checked_share(share), wanted), self._keys.to_arrow()
         for name, column in zip(("value", "low", "high"), found, strict=True):
             table = table.append_column(self._free(name), pa.array(column))
         return table

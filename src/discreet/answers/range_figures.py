@@ -39,6 +39,8 @@ import numpy as np
 
 from discreet.answers.combination import Combination
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import fraction
+from discreet.planning.planner import level
 from discreet.workloads.cell_tables import Reals
 
 
@@ -56,6 +58,24 @@ class Quantiles(NamedTuple):
     values: list[Any]
     low: list[Any]
     high: list[Any]
+
+
+def checked_share(share: object) -> float:
+    """A share of the rows strictly between 0 and 1."""
+    stated = float(fraction("share", share))
+    if not 0 < stated < 1:
+        cure = "write .quantile(0.5) for the median; .between(low, high) counts the rows between two edges."
+        raise InvalidParameter(expected("a share of the rows between 0 and 1", "share", share, cure))
+    return stated
+
+
+def confidence_at_edges(edges: Sequence[Any], confidence: object) -> float:
+    """The confidence of the shares at all edges, in place of which one of them may have been meant."""
+    try:
+        return level(confidence)
+    except InvalidParameter:
+        cure = f".cdf() has all edges; for the rows below one of them write .between({edges[0]}, edge)."
+        raise InvalidParameter(expected("a confidence between 0 and 1", "confidence", confidence, cure)) from None
 
 
 def checked_range(edges: Sequence[Any], low: Any, high: Any) -> Reals:

@@ -11,11 +11,10 @@ import pyarrow as pa
 
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.combination import Combination
-from discreet.answers.range_figures import RangeFigures, checked_range
+from discreet.answers.range_figures import RangeFigures, checked_range, checked_share, confidence_at_edges
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level
 from discreet.guesses.answer_words import RANGES, ReleasedNames
 from discreet.planning.planner import level
 from discreet.workloads.cell_tables import Reals
@@ -107,7 +106,8 @@ class RangesRelease(ReleasedNames):
         Returns:
             Columns ``edge``, ``share``, ``share_low``, ``share_high``; shares never fall from one edge to the next.
         """
-        found = self._figures.shares(self._confidence if confidence is None else level(confidence))
+        wanted = self._confidence if confidence is None else confidence_at_edges(self.edges, confidence)
+        found = self._figures.shares(wanted)
         names = ("share", "share_low", "share_high")
         return pa.table({"edge": list(self.edges)} | {name: one[0] for name, one in zip(names, found, strict=True)})
 
@@ -122,7 +122,7 @@ class RangesRelease(ReleasedNames):
         True
         """
         wanted = self._confidence if confidence is None else level(confidence)
-        return QuantileInterval(*(one[0] for one in self._figures.quantiles(float(confidence_level(share)), wanted)))
+        return QuantileInterval(*(one[0] for one in self._figures.quantiles(checked_share(share), wanted)))
 
     def plot(self, *, ax: object = None, path: Any = None) -> Figure:
         """The bins as bars with their error bars; `ax` draws in axes of yours, `path` saves the figure."""
