@@ -84,6 +84,28 @@ def test_a_value_that_is_not_known_is_a_dash_in_its_interval() -> None:
     assert [text.get_text() for text in axis.texts] == [UNTOLD]
 
 
+@pytest.mark.parametrize("figure", [intervals_figure, bars_figure])
+def test_an_interval_without_an_end_is_an_arrow_to_the_edge(figure: Any) -> None:
+    """It had no bar at all, as if it were exact."""
+    low, high = np.array([1.0, 0.0, -np.inf, 5.0, -np.inf]), np.array([np.inf, 4.0, 3.0, np.inf, np.inf])
+    columns = [Panel("m", np.array([2.0, 1.0, 2.0, np.nan, np.nan]), low, high)]
+    made = figure(list("abcde"), columns, caption="")
+    made.savefig(io.BytesIO(), format="png")
+    [axis] = made.axes
+    arrows = [one for one in axis.texts if one.get_text() == ""]
+    along = 1 if figure is bars_figure else 0
+    found = {(int(one.xy[1 - along]), one.xy[along], one.xyann[along]) for one in arrows}
+    assert found == {(0, 1.0, 2.0), (2, 0.0, 2.0), (3, 1.0, 5.0), (4, 0.0, 0.5), (4, 1.0, 0.5)}
+    box = axis.get_window_extent()
+    for one in arrows:
+        edge = one.arrow_patch.get_path().vertices[:, along]
+        reached = (box.x0, box.x1) if along == 0 else (box.y0, box.y1)
+        assert min(abs(edge - reached[int(one.xy[along])])) < 2
+    [bars] = axis.containers[-1].lines[2]
+    ends = [sorted(part[:, along].tolist()) for part in bars.get_segments()[:4]]
+    assert ends == [[1.0, 2.0], [0.0, 4.0], [2.0, 3.0], [5.0, 5.0]]
+
+
 def test_a_histogram_is_bars_with_error_bars() -> None:
     figure = bars_figure(["[0, 1)", "[1, 2]"], [panel(2, truth=True)], caption="95% intervals", by="age_bin")
     axis: Any = figure.axes[0]

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from discreet.plots.canvas import finished, panels
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Transform
 
 Reals = NDArray[np.float64]
 
@@ -70,8 +72,10 @@ def intervals_figure(
             label="private answer, with its interval",
         )
         shown.lines[0].set_xdata(panel.values)
+        _draw_open_ends(axis, panel, middles, upright=False)
         for place in np.flatnonzero(np.isnan(panel.values)):
-            axis.text(float(middles[place]), float(place), UNTOLD, ha="center", va="bottom", color="0.45")
+            x, own = _seen(axis, middles[place], upright=False)
+            axis.text(x, float(place), UNTOLD, ha="center", va="bottom", color="0.45", transform=own)
         if panel.truth is not None:
             axis.plot(panel.truth, places, "x", color="#c2410c", markersize=7, label="true value")
         axis.set_title(panel.title, fontsize=10)
@@ -102,6 +106,7 @@ def bars_figure(
         axis.bar(places, np.nan_to_num(panel.values), width=1.0, color="0.8", edgecolor="white", label="private answer")
         middles = _middles(panel)
         axis.errorbar(places, middles, yerr=_reach(panel, middles), fmt="none", ecolor="0.25", capsize=2)
+        _draw_open_ends(axis, panel, middles, upright=True)
         if panel.truth is not None:
             axis.plot(places, panel.truth, "x", color="#c2410c", markersize=7, label="true value")
             axis.legend(fontsize=8, frameon=False)
@@ -117,11 +122,38 @@ def bars_figure(
 
 
 def _middles(panel: Panel) -> Reals:
-    """The values; where one is not known, the middle of its interval."""
+    """The values; where one is not known, the middle of its interval, or the one end that it has."""
     with np.errstate(invalid="ignore"):  # an interval of all numbers has no middle
-        return np.where(np.isnan(panel.values), (panel.low + panel.high) / 2, panel.values)
+        ends = np.stack([panel.low, panel.high])
+        ends = np.where(np.isinf(ends), ends[::-1], ends)
+        middles = np.where(np.isnan(panel.values), ends.mean(axis=0), panel.values)
+    return np.where(np.isinf(middles), np.nan, middles)
 
 
 def _reach(panel: Panel, middles: Reals) -> Reals:
-    """How far the interval reaches to either side."""
-    return np.stack([np.maximum(middles - panel.low, 0.0), np.maximum(panel.high - middles, 0.0)])
+    """How far the interval reaches to either side; not at all where it has no end."""
+    reach = np.stack([np.maximum(middles - panel.low, 0.0), np.maximum(panel.high - middles, 0.0)])
+    return np.where(np.isinf(reach), 0.0, reach)
+
+
+def _draw_open_ends(axis: Axes, panel: Panel, middles: Reals, *, upright: bool) -> None:
+    """An arrow to the edge of the picture wherever an interval has no end."""
+    for ends, edge in ((panel.low, 0.0), (panel.high, 1.0)):
+        for place in np.flatnonzero(np.isinf(ends)):
+            start, own = _seen(axis, middles[place], upright=upright)
+            points = [(float(place), at) if upright else (at, float(place)) for at in (edge, start)]
+            style = {"arrowstyle": "-|>", "color": "0.45", "shrinkA": 0, "shrinkB": 0}
+            sides = _edges(axis, upright=upright)
+            axis.annotate("", points[0], points[1], xycoords=sides, textcoords=own, arrowprops=style)
+
+
+def _seen(axis: Axes, middle: float, *, upright: bool) -> tuple[float, Transform]:
+    """Where a value is drawn, and in which coordinates; in the middle of the picture where it has no place."""
+    if np.isfinite(middle):
+        return float(middle), axis.transData
+    return 0.5, _edges(axis, upright=upright)
+
+
+def _edges(axis: Axes, *, upright: bool) -> Transform:
+    """The coordinates in which values go from 0 to 1 across the picture."""
+    return axis.get_xaxis_transform() if upright else axis.get_yaxis_transform()
