@@ -12,6 +12,7 @@ docs/theory/least_error.md.
 
 from __future__ import annotations
 
+import itertools
 import math
 import resource
 import time
@@ -26,12 +27,15 @@ from discreet.workloads.laplace_strategies import laplace_strategy
 from discreet.workloads.marginals import Marginals
 from discreet.workloads.matrix_strategy import least_mean
 from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.product_bound import least_of_products
 from discreet.workloads.product_queries import ProductQueries
 
 ADULT = (100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2)
 CPS, LOANS = (100, 50, 7, 4, 2), (101, 101, 101, 101, 3, 8, 36, 6, 51, 4, 5, 15)
 UNIT = Fraction(1, 2)
 MOST_BRANCHES = 32
+WORK = 2.0**36
+"""Of the bound of a mixture: a minute or two, and about a gigabyte."""
 
 
 def line(title: str, sizes: tuple[int, ...], ways: list[int]) -> None:
@@ -92,17 +96,18 @@ def grouped(groups: int, cells: int) -> None:
         print(f"{title:32} {error:10.3f} {bound:10.3f} {ratio:8.4f} {apart:10.3f} {seconds:8.2f} s", flush=True)
 
 
-def mixture(title: str, sizes: tuple[int, ...], numeric: int, ways: int) -> None:
-    """Prefixes along the first attributes, values along the others."""
+def mixture(title: str, kind: str, sizes: tuple[int, ...], numeric: int, ways: tuple[int, ...]) -> None:
+    """Prefixes or ranges along the first attributes, values along the others."""
     start = time.process_time()
     names = [f"a{i}" for i in range(len(sizes))]
-    own = dict(zip(names, sizes, strict=True))
-    best = ProductQueries(own, ways=ways, along=dict.fromkeys(names[:numeric], "prefixes")).strategy()
-    error, bound = best.rmse(rho=UNIT), best.bound(rho=UNIT)
+    along = dict.fromkeys(names[:numeric], kind)
+    queries = ProductQueries(dict(zip(names, sizes, strict=True)), ways=ways, along=along)
+    error = queries.strategy().rmse(rho=UNIT)
+    least = least_of_products(sizes, queries.tables, queries.squares, work=WORK)
     seconds = time.process_time() - start
-    title = f"{title}, prefixes, all {ways}-way"
-    told = f"{bound:10.3f} {error / bound:8.4f}" if bound else f"{'':10} {'':8}"
-    print(f"{title:32} {error:10.3f} {told} {'':10} {seconds:8.2f} s", flush=True)
+    bound = math.sqrt(least / queries.weight) if least else math.nan
+    title = f"{title}, {kind}, {'up to' if len(ways) > 1 else 'all'} {ways[-1]}-way"
+    print(f"{title:32} {error:10.3f} {bound:10.3f} {error / bound:8.4f} {'':10} {seconds:8.2f} s", flush=True)
 
 
 def tree(queries: OrderedQueries) -> float:
@@ -149,9 +154,9 @@ def main() -> None:
             ordered(kind, cells)
     for groups, cells in ((500, 128), (100, 512)):
         grouped(groups, cells)
-    for title, sizes, numeric in (("CPS", CPS, 2), ("Adult", ADULT, 5), ("Loans", LOANS, 4)):
-        for ways in (1, 2, 3):
-            mixture(title, sizes, numeric, ways)
+    domains = {"CPS": (CPS, 2), "Adult": (ADULT, 5), "Loans": (LOANS, 4)}
+    for kind, title, numbers in itertools.product(("prefixes", "ranges"), domains, ((1,), (2,), (3,), (0, 1, 2, 3))):
+        mixture(title, kind, *domains[title], numbers)
     print(f"{'':32} {'rmse':>10} {'tree':>10} {'':>8} {'apart':>10} {'processor':>10}")
     for cells in (128, 256):
         for kind in ("ranges", "prefixes"):

@@ -12,6 +12,7 @@ from discreet.workloads.cell_tables import CellTable
 from discreet.workloads.matrix_strategy import MatrixStrategy, rows_of
 from discreet.workloads.ordered import OrderedQueries
 from discreet.workloads.product_bound import least_of_products
+from discreet.workloads.product_queries import ProductQueries
 from discreet.workloads.split_products import squares_of
 
 SIZES = (4, 3, 2)
@@ -59,7 +60,20 @@ def test_weights_raise_the_bound_of_prefixes_to_what_is_attained() -> None:
     assert math.isclose(math.sqrt(found / 64), strategy.rmse(rho=0.5), rel_tol=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["prefixes", "ranges"])
+def test_a_bound_from_fewer_rows_is_near_what_products_attain(kind: str) -> None:
+    queries = ProductQueries({"a": 60, "b": 60}, ways=2, along={"a": kind, "b": kind})
+    error = queries.strategy().rmse(rho=0.5)
+    bound = least_of_products((60, 60), queries.tables, queries.squares, work=2.0**28)
+    assert bound is not None
+    assert 1 <= error / math.sqrt(bound / queries.weight) <= 1.02
+
+
 def test_what_takes_too_long_is_not_known() -> None:
-    squares = OrderedQueries.prefixes(60).squares
-    both = [CellTable((0, 1), (None, None))]
-    assert least_of_products((60, 60), both, [(squares, squares)]) is None
+    """Tables that ask for different sums along the same axes, and those for which there is no work left."""
+    prefixes, ranges = OrderedQueries.prefixes(60).squares, OrderedQueries.ranges(60).squares
+    both = [CellTable((0, 1), (None, None)), CellTable((0, 1), (None, None))]
+    assert least_of_products((60, 60), both, [(prefixes, prefixes), (ranges, ranges)]) is None
+    assert least_of_products((60, 60), both[:1], [(prefixes, prefixes)], work=2.0**9) is None
+    other = [CellTable((0, 1), (None, None)), CellTable((0, 2), (None, None))]
+    assert least_of_products((60, 60, 60), other, [(prefixes, prefixes), (None, prefixes)]) is None

@@ -58,6 +58,13 @@ def test_one_way_mixtures_are_within_two_hundredths_of_the_bound(name: str) -> N
     assert error <= 1.006 * bound
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["Adult", "Loans"])
+def test_two_way_mixtures_are_within_two_hundredths_of_the_bound(name: str) -> None:
+    best = mixture(name, 2).strategy()
+    assert 1 <= best.rmse(rho=0.5) / (best.bound(rho=0.5) or 0) <= 1.01
+
+
 @pytest.mark.parametrize("ways", [2, 3])
 def test_no_strategy_is_much_better_than_products(ways: int) -> None:
     """What is above the spectral bound is above what weights of the cells show to be the least, too."""

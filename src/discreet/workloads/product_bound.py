@@ -14,7 +14,8 @@ Proof
     constant and the rest; so G falls into one block for each set B of such attributes. In a block, V^1/2 G V^1/2 is a
     sum of products M_S M_S^T, along the other attributes of a root of V^1/2 G_S V^1/2, or of the column of roots of v
     where S leaves the attribute out. Its eigenvalues beside 0 are those of the matrix of all M_S^T M_T, which is as
-    large as the tables, not as the domain.
+    large as the tables, not as the domain. Where even that is too large, `workloads.pinched_bound` has a bound of each
+    trace.
 Rounding
     Floats.
 Source
@@ -26,7 +27,6 @@ Mutant
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -34,10 +34,15 @@ import numpy as np
 
 from discreet.workloads.axis_splits import cell_weights
 from discreet.workloads.cell_tables import Axes, CellTable, Reals
+from discreet.workloads.pinched_bound import closure, least_of_pinched
 
 WORK = 2**35
 """Of the cube of the rows of the matrix whose eigenvalues are taken, times blocks, times weights: some seconds."""
 MIXES = (0.0, 0.3, 3.0)
+PINCHED = 2.0**32
+"""The work of a bound from fewer rows: some seconds."""
+MOST_PAIRS = 2**20
+"""Of blocks and tables."""
 
 Squares = tuple[Reals | None, ...]
 Asked = tuple[Axes, Squares, float]
@@ -46,8 +51,16 @@ Product = tuple[float, tuple[Reals | None, ...]]
 """A weight, and along each mapped axis a root; None where tables leave it out."""
 
 
-def least_of_products(sizes: Sequence[int], tables: Sequence[CellTable], squares: Sequence[Squares]) -> float | None:
+def least_of_products(
+    sizes: Sequence[int], tables: Sequence[CellTable], squares: Sequence[Squares], *, work: float = PINCHED
+) -> float | None:
     """The best of some such bounds; None where there are too many rows or blocks.
+
+    Args:
+        sizes: how many values each axis has.
+        tables: what is asked.
+        squares: for each table and axis the sums of products of its queries; None for its values.
+        work: of `pinched_bound.least_of_pinched`, where there are too many rows to take all eigenvalues.
 
     >>> two = [CellTable((0,), (None,)), CellTable((1,), (None,))]
     >>> round(least_of_products((2, 3), two, [(None,), (None,)]), 6)
@@ -65,9 +78,9 @@ def least_of_products(sizes: Sequence[int], tables: Sequence[CellTable], squares
         )
         for axes, own, _ in asked
     }
-    blocks = sorted({one for axes, _, _ in asked for one in _subsets([axis for axis in axes if axis not in whole])})
+    blocks = closure([tuple(axis for axis in axes if axis not in whole) for axes, _, _ in asked])
     if sum(rows.values()) ** 3 * len(blocks) * (1 + len(MIXES)) > WORK:
-        return None
+        return _pinched(sizes, asked, work) if len(blocks) * len(asked) <= MOST_PAIRS else None
     even = {axis: np.ones(sizes[axis]) for axis in whole}
     offers = [even, *({axis: cell_weights(own, mix) for axis, own in whole.items()} for mix in MIXES if whole)]
     return max(
@@ -106,8 +119,16 @@ def _named(own: Reals | None) -> bytes | None:
     return None if own is None else own.tobytes()
 
 
-def _subsets(axes: Sequence[int]) -> list[Axes]:
-    return list(itertools.chain.from_iterable(itertools.combinations(axes, k) for k in range(len(axes) + 1)))
+def _pinched(sizes: Sequence[int], asked: Sequence[Asked], work: float) -> float | None:
+    """A bound from fewer rows, where all tables ask the same along an axis."""
+    squares: dict[int, Reals] = {}
+    for axes, own, _ in asked:
+        for axis, one in zip(axes, own, strict=True):
+            if one is not None and _named(squares.setdefault(axis, one)) != _named(one):
+                return None
+    if any(axis in squares and one is None for axes, own, _ in asked for axis, one in zip(axes, own, strict=True)):
+        return None
+    return least_of_pinched(sizes, [(axes, weight) for axes, _, weight in asked], squares, work)
 
 
 def _bound(sizes: Sequence[int], asked: Sequence[Asked], blocks: Sequence[Axes], roots: Mapping[int, Reals]) -> float:
