@@ -16,11 +16,15 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+from hypothesis import HealthCheck
+
 FUZZ = int(os.environ.get("FUZZ", "15"))
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "4"))
 LONG = int(os.environ.get("LONG", "12"))
 TURN = os.environ.get("TURN", "")
 """Runs with the same one try the same."""
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+"""What Hypothesis says of tests that draw whole tables, and questions of them."""
 SHARES = {"cases": FUZZ, "long": LONG}
 """How many of a hundred tests with a mark are tried."""
 

@@ -1,4 +1,4 @@
-"""One object of each public class, for the tests that try all of them."""
+"""One object of each public class, for the tests that try all of them; and where tables are measured, once a file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ import discreet as dp
 import several_tables
 from discreet import audit
 from discreet.testing import people, visits
+from discreet.testing.neighbor_bench import Bench
 
 GRID = np.array([[0.0, 0.0], [1.0, 1.0]] * 8)
 LOG = pa.table({"who": list(range(60)), "page": ["/home"] * 60})
 COLUMNS = ["age", "visits"]
 PLANS = pa.table({"plan": ["free", "25%"], "share": [0, 25]})
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return Bench()
 
 
 def question(**stated: Any) -> dp.Question:

@@ -5,22 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet.planning.batch_planner as planner
-from depth import examples
+from depth import SLOW, examples
 from discreet.sensitivity.measured_parts import part_sensitivity, squared_part_sensitivity
 from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import NeighborPair, pairs
 from drawn_batches import batches, declared, distances, plan_of
-
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    return Bench()
 
 
 @pytest.mark.long

@@ -215,11 +215,6 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    return Bench()
-
-
 @pytest.mark.long
 @pytest.mark.cases
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}, {case.unit}, {case.replaced}")

@@ -5,22 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import depth
 from choice_claims import check_choice, check_top
+from depth import SLOW, examples
 from discreet.privacy.definitions import ROW
 from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import NeighborPair, pairs
 
-EXAMPLES = depth.examples(2)
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    return Bench()
+EXAMPLES = examples(2)
 
 
 def protected(bench: Bench, pair: NeighborPair, data: st.DataObject) -> Any:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depth import examples
+from depth import SLOW, examples
 from discreet.engines.preliminary_totals import key_totals, unit_histogram
 from discreet.errors import InvalidQuery
 from discreet.planning.group_keys import UNKNOWN, UNKNOWN_BY_COUNT
@@ -29,13 +29,7 @@ from discreet.testing.neighbors import NeighborPair, Rows, l1_distances, pairs
 from discreet.testing.questions import conditions
 
 EXAMPLES = examples(2)
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 COLUMNS = ("plan", "i", "b", "day", "at", "site")
-
-
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    return Bench()
 
 
 def protected(bench: Bench, pair: NeighborPair) -> Any:

@@ -5,22 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depth import examples
+from depth import SLOW, examples
 from discreet.engines import unit_entries
 from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import NeighborPair, pairs
 from drawn_batches import declared
 from drawn_hierarchies import PRICES, hierarchies, in_all_places, level_distances, level_plan_of
-
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    return Bench()
 
 
 @pytest.mark.long

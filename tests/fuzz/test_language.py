@@ -25,11 +25,6 @@ AT_ONCE = 8
 """So many expressions are computed by one statement, which is cheaper."""
 
 
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    return Bench()
-
-
 def accepted(data: st.DataObject, table: PrivateTable) -> list[Value]:
     """Expressions that the language takes, of depth up to four."""
     found = []

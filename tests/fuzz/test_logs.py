@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import depth
+from depth import SLOW, examples
 from discreet.language.checked_expressions import Kind
 from discreet.logs.user_item_pairs import COUNT, EXTRA, FIRST, ITEM, USERS, bounded, pairs, totals
 from discreet.query.table_view import view_of
@@ -18,14 +18,8 @@ from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import Rows
 from discreet.testing.neighbors import pairs as neighbors
 
-EXAMPLES = depth.examples()
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+EXAMPLES = examples()
 Totals = dict[Any, tuple[int, int, int]]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    return Bench()
 
 
 def looked(bench: Bench, rows: Rows, source: Any, expression: Any) -> Totals:

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import discreet.planning.noise_laws as pricing
-from depth import examples
+from depth import SLOW, examples
 from discreet.errors import InvalidQuery
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.noise_laws import Law
@@ -35,12 +35,6 @@ from discreet.testing.questions import combined, questions
 
 EXAMPLES = examples()
 EPSILONS = (0.001, 0.1, 1, 3, 1000)
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    return Bench()
 
 
 def declared(pair: NeighborPair, max_rows: int) -> dict[str, Any]:

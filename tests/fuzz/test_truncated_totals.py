@@ -7,21 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import depth
+from depth import SLOW, examples
 from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import pairs
 from total_claims import check_total
 
-EXAMPLES = depth.examples()
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    return Bench()
+EXAMPLES = examples()
 
 
 @pytest.mark.long
