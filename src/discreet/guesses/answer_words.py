@@ -14,54 +14,6 @@ COST = "write .receipt.charge, which has .epsilon, .delta and .rho."
 
 COSTS: Mapping[str, str] = dict(each(COST, "epsilon eps delta rho cost price charge spent budget guarantee privacy"))
 
-ANSWER: Mapping[str, str] = {
-    **dict(each(FRAME, "iloc loc at iat index T items iterrows itertuples iter_rows rows to_dict to_dicts to_records")),
-    **dict(
-        each(FRAME, "df frame pandas as_pandas topandas collect dataframe to_df data table to_numpy numpy tail keys")
-    ),
-    **dict(each(ENDS, "interval confidence_interval conf_int ci error errors stderr std_err bounds low high margin")),
-    **COSTS,
-    "value": "write answer['n'][0] for the first value of the column n; answer.columns has the names.",
-    "values": "write answer['n'] for the values of the column n; answer.columns has the names.",
-    "item": "write answer['n'][0] for the first value of the column n.",
-    "tolist": "write answer['n'].tolist().",
-    "mean": "write answer['n'].mean(); answer.columns has the names.",
-    "sum": "write answer['n'].sum(); answer.columns has the names.",
-    "min": "write answer['n'].min(); answer.columns has the names.",
-    "max": "write answer['n'].max(); answer.columns has the names.",
-    "scale": "write .receipt.measurements, which has the noise of each total.",
-    "noise": "write .receipt.measurements, which has the noise of each total.",
-    "mechanism": "write .receipt.measurements, which has the noise of each total.",
-    "sensitivity": "write .receipt.measurements, which has the noise of each total.",
-    "shape": "write len(answer) for its rows, and answer.columns for its columns.",
-    "size": "write len(answer) for its rows.",
-    "numrows": "write len(answer) for its rows.",
-    "explain": "it is of the question, before a release; .receipt has the account of this one.",
-    "release": "it is one already: the same question again is free, and fresh=True draws and pays anew.",
-    "sql": "write .receipt['sql'].",
-    "question": "write .receipt.question.",
-    "sortvalues": "write .order_by('n', desc=True).",
-    "sort": "write .order_by('n', desc=True).",
-    "orderby": "write .order_by('n', desc=True).",
-    "query": "write .having(_.n > 100).",
-    "where": "write .having(_.n > 100).",
-    "assign": "write .mutate(rate=_.a / _.n).",
-    "withcolumns": "write .mutate(rate=_.a / _.n).",
-    "round": "write .rounded(0).",
-    "pivottable": "write .pivot('plan').",
-    "unstack": "write .pivot('plan').",
-    "hist": "write .plot(kind='bars').",
-    "bar": "write .plot(kind='bars').",
-    "show": "write print(answer), or .plot().",
-    "display": "write print(answer), or .plot().",
-    "save": "write .to_parquet('answer.parquet'), which keeps the receipt.",
-    "write": "write .to_parquet('answer.parquet'), which keeps the receipt.",
-    "tojson": "write .to_pandas().to_json(); the receipt is a dict, ready for JSON.",
-    "tohtml": "write .to_pandas().to_html(); a notebook shows the answer by itself.",
-    "savefig": "write .plot(path='answer.png').",
-    "groupby": "ask a question of its own: keys that were released can be added up by .to_pandas().groupby(...).",
-}
-
 QUANTILES = "median quantiles percentile q50 ppf"
 MEANS = "mean avg average std var"
 MEAN = "ask for it beside, .agg(m=_.age.mean()): bins know it up to their width."
@@ -69,6 +21,42 @@ FRAMES = "df frame pandas to_df to_dict to_numpy data iloc loc index rows column
 WIDTHS = "interval intervals confidence_interval conf_int ci error errors stderr bounds low high margin"
 SUMS = "sum total count range value"
 SHARES = "ecdf pdf share shares cumsum cumulative"
+
+NOISE = "write .receipt.measurements, which has the noise of each total."
+SORTED = "write .order_by('n', desc=True)."
+KEPT = "write .to_parquet('answer.parquet'), which keeps the receipt."
+
+ANSWER: Mapping[str, str] = {
+    **dict(each(FRAME, f"{FRAMES} at iat T items iterrows itertuples iter_rows to_dicts to_records")),
+    **dict(each(FRAME, "as_pandas topandas collect dataframe table numpy keys")),
+    **dict(each(ENDS, f"{WIDTHS} std_err margin")),
+    **COSTS,
+    **{name: f"write answer['n'].{name}(); answer.columns has the names." for name in ("mean", "sum", "min", "max")},
+    **dict(each(NOISE, "scale noise mechanism sensitivity")),
+    **dict(each(SORTED, "sort_values sort order_by")),
+    **dict(each("write .having(_.n > 100).", "query where")),
+    **dict(each("write .mutate(rate=_.a / _.n).", "assign with_columns")),
+    **dict(each("write .pivot('plan').", "pivot_table unstack")),
+    **dict(each("write .plot(kind='bars').", "hist bar")),
+    **dict(each("write print(answer), or .plot().", "show display")),
+    **dict(each(KEPT, "save write")),
+    "value": "write answer['n'][0] for the first value of the column n; answer.columns has the names.",
+    "values": "write answer['n'] for the values of the column n; answer.columns has the names.",
+    "item": "write answer['n'][0] for the first value of the column n.",
+    "tolist": "write answer['n'].tolist().",
+    "shape": "write len(answer) for its rows, and answer.columns for its columns.",
+    "size": "write len(answer) for its rows.",
+    "numrows": "write len(answer) for its rows.",
+    "explain": "it is of the question, before a release; .receipt has the account of this one.",
+    "release": "it is one already: the same question again is free, and fresh=True draws and pays anew.",
+    "sql": "write .receipt['sql'].",
+    "question": "write .receipt.question.",
+    "round": "write .rounded(0).",
+    "tojson": "write .to_pandas().to_json(); the receipt is a dict, ready for JSON.",
+    "tohtml": "write .to_pandas().to_html(); a notebook shows the answer by itself.",
+    "savefig": "write .plot(path='answer.png').",
+    "groupby": "ask a question of its own: keys that were released can be added up by .to_pandas().groupby(...).",
+}
 
 RANGES: Mapping[str, str] = {
     **COSTS,
