@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.clustering.table_kmeans import kmeans as kmeans
     from discreet.curator.declaration_file import open as open  # noqa: A004 (read as dp.open)
     from discreet.curator.protect import protect as protect
+    from discreet.curator.protect_shared import protect_shared as protect_shared
     from discreet.curator.public_data import public as public
     from discreet.curator.public_data import public_keys as public_keys
     from discreet.errors import BudgetExceeded as BudgetExceeded
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from discreet.query.ranges import GroupedRangesQuestion as GroupedRangesQuestion
     from discreet.query.ranges import RangesQuestion as RangesQuestion
     from discreet.query.read_question import question as question
+    from discreet.query.shared_table import SharedTable as SharedTable
     from discreet.query.table import PrivateTable as PrivateTable
     from discreet.selection.partition_selection import KeySelection as KeySelection
     from discreet.sensitivity.counterexamples import check_sensitivity as check_sensitivity
@@ -101,6 +103,7 @@ _HOMES = {
     "RangesRelease": "discreet.answers.ranges_release",
     "Receipt": "discreet.answers.receipt",
     "Release": "discreet.answers.release",
+    "SharedTable": "discreet.query.shared_table",
     "SparseVector": "discreet.mechanisms.sparse_vector",
     "Staircase": "discreet.mechanisms.staircase",
     "Threshold": "discreet.mechanisms.threshold",
@@ -114,6 +117,7 @@ _HOMES = {
     "kmeans": "discreet.clustering.table_kmeans",
     "open": "discreet.curator.declaration_file",
     "protect": "discreet.curator.protect",
+    "protect_shared": "discreet.curator.protect_shared",
     "public": "discreet.curator.public_data",
     "public_keys": "discreet.curator.public_data",
     "question": "discreet.query.read_question",
@@ -161,6 +165,7 @@ __all__ = [
     "RangesRelease",
     "Receipt",
     "Release",
+    "SharedTable",
     "SparseVector",
     "Staircase",
     "Threshold",
@@ -172,6 +177,7 @@ __all__ = [
     "kmeans",
     "open",
     "protect",
+    "protect_shared",
     "public",
     "public_keys",
     "question",

@@ -98,6 +98,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Release": lambda: question().release(epsilon=1),
     "Report": lambda: audit.Report(title="an audit", findings=(), tried={}, blind=()),
     "Search": lambda: dp.check_sensitivity(len, 1),
+    "SharedTable": several_tables.own_pairs,
     "SparseVector": lambda: dp.SparseVector(sensitivity=1, epsilon=1, threshold=5),
     "Staircase": lambda: dp.Staircase(sensitivity=1, epsilon=1),
     "TruncatedTotal": lambda: people().truncated_total(epsilon=1),

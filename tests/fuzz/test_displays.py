@@ -47,8 +47,8 @@ DECISIONS: dict[str, Decision] = {
     "AnswerFile": decision("refused some error same no"), "Release": decision("refused some refused other refused"),
     "Receipt": decision("true some facts same no"),
     "Explanation": decision("refused some facts other refused"), "LogRelease": LOG, "LogSample": LOG,
-    "PrivateTable": ASKED, "PrivateGroups": ASKED, "GroupingSets": ASKED, "Question": ASKED, "OpenQuestion": ASKED,
-    "BatchQuestion": ASKED, "RangesQuestion": ASKED, "RangesRelease": OTHER,
+    "PrivateTable": ASKED, "SharedTable": ASKED, "PrivateGroups": ASKED, "GroupingSets": ASKED, "Question": ASKED,
+    "OpenQuestion": ASKED, "BatchQuestion": ASKED, "RangesQuestion": ASKED, "RangesRelease": OTHER,
     "GroupedRangesQuestion": ASKED, "GroupedRangesRelease": decision("refused some facts other refused"),
     "BatchRelease": decision("refused some facts other refused"),
     "PathGroups": ASKED, "HierarchyQuestion": ASKED, "HierarchyRelease": decision("refused some facts other refused"),
@@ -80,7 +80,7 @@ def test_every_object_says_what_was_decided(
     name: str, own: Own, makers: dict[str, Callable[[], Any]], tmp_path: Path
 ) -> None:
     thing, other = own(name), makers[name]()
-    if name == "PrivateTable":  # whose maker gives one table for all
+    if name in ("PrivateTable", "SharedTable"):  # whose maker gives one table for all
         other = people()
     if name == "AnswerFile":
         thing = written(tmp_path / "a.parquet")

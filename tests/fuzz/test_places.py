@@ -26,6 +26,7 @@ from public_calls import CALLS, INNER, MADE, Missing, Own, called, public, quest
 
 CURATORS = {
     "protect.data": "what is protected",
+    "protect_shared.data": "likewise",
     "protect.via": "the tables on the way to the unit of what is protected",
     "protect.keep_steps": "where exact totals of steps are kept, beside the rows",
     "open.path": "the file that states what is protected",

@@ -22,6 +22,7 @@ ENTRY_POINTS = {
     "src/discreet/audit/replaying.py::replay": "what is audited, on which rows, against which promise",
     "src/discreet/clustering/table_kmeans.py::kmeans": "what is clustered, how, at what price, and limits on a unit",
     "src/discreet/curator/protect.py::protect": "one sentence states all that only the curator can know",
+    "src/discreet/curator/protect_shared.py::protect_shared": "as protect, of rows that belong to two units each",
     "src/discreet/hierarchies/hierarchy_question.py::explain": "as its release",
     "src/discreet/hierarchies/hierarchy_question.py::release": "a price or errors, and its division among levels",
     "src/discreet/query/application_verbs.py::kmeans": "as the function, so that a type checker knows each",

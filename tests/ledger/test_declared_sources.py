@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,6 +38,14 @@ def test_all_versions_have_one_unit(facts: dict[str, Any], version: str) -> None
         ONE.with_(source(version=version, **facts))
 
 
+def test_each_of_some_columns_is_no_unit_of_all_of_them() -> None:
+    pair, each = source(unit=("a", "b")), source(unit=("a", "b"), each_of=True)
+    for first, second in ((pair, each), (each, pair)):
+        with pytest.raises(dp.InvalidParameter, match="the unit that was declared for every version"):
+            DeclaredSources().with_(first).with_(replace(second, version="2"))
+    assert DeclaredSources().with_(each).with_(replace(each, version="2"))
+
+
 VIA = ((("order", "id"),), (("customer", "id"),))
 
 
@@ -64,7 +73,13 @@ def test_a_public_size_is_that_of_its_version() -> None:
 
 @pytest.mark.parametrize(
     "one",
-    [source(), source(unit=()), source(via=VIA), source(unit=("a", "ü\n"), neighbors="replace-one", size=7)],
+    [
+        source(),
+        source(unit=()),
+        source(via=VIA),
+        source(unit=("a", "b"), each_of=True),
+        source(unit=("a", "ü\n"), neighbors="replace-one", size=7),
+    ],
     ids=repr,
 )
 def test_a_source_survives_its_text(one: DeclaredSource) -> None:

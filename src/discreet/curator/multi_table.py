@@ -39,7 +39,7 @@ from discreet.engines.engine import Engine
 from discreet.engines.multi_table_engine import TableEngine, TablePart
 from discreet.errors import InvalidQuery, expected
 from discreet.language.barrier import one_notation
-from discreet.planning.contribution_limits import check_moved
+from discreet.planning.contribution_limits import check_moved, check_one_owner
 from discreet.privacy.declaration import Declaration
 from discreet.query.public_table import PublicTable
 
@@ -61,6 +61,7 @@ def matching(first: Declaration, second: Declaration) -> None:
     """Refuses tables that do not protect the same unit in the same way."""
     for one in (first, second):
         check_moved(one, "table")
+        check_one_owner(one, "table")
     for what in ("unit", "neighbors", "size"):
         mine, other = getattr(first, what), getattr(second, what)
         if mine != other and (what != "size" or first.unit):

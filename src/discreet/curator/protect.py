@@ -64,7 +64,8 @@ def protect(
         data: a path (Parquet, or CSV with `schema`), a pandas, polars or Arrow table, or an Ibis table of a connection
             to DuckDB, PostgreSQL or Spark.
         unit: who is protected: a column, several columns, or ``dp.ROW`` where no two rows belong to the same person.
-            All rows of a unit are protected together; rows whose unit is NULL are left out.
+            All rows of a unit are protected together; rows whose unit is NULL are left out. Where a row belongs to two
+            people each, see `dp.protect_shared`.
         budget: what may be spent; one Budget may serve several tables.
         via: where the unit is a column of another table, the tables on the way to it, each with the columns that refer
             to it: ``[(orders, {"l_orderkey": "o_orderkey"})]``. The last one has the unit. Each is given as `data` is,
@@ -103,16 +104,14 @@ def protect(
             "Expected a privacy unit, got none.\n"
             "Hint: unit='person' names the column that tells people apart; unit=dp.ROW says that each row is a person."
         )
-    if not isinstance(budget, Budget):
-        cure = "say what may be spent in total: budget=dp.Budget(epsilon=1)."
-        raise InvalidParameter(expected("a budget", "budget", budget, cure))
+    budget = budgeted(budget)
     by_row = unit is ROW
     related, size = stated_neighbors(neighbors, rows=rows, units=units, by_row=by_row)
     known = Declaration(name="", unit=() if by_row else ("unit",))
     limits = stated_limits(known, max_groups=max_groups, max_rows=max_rows)
     engine, path = opened_along(data, schema, via, unit)
     declaration = Declaration(
-        name=_name(data) if name is None else stated_name(name),
+        name=source_name(data, name),
         version=stated_version(version),
         unit=() if by_row else stated_unit(unit, engine.schema),
         via=path,
@@ -126,29 +125,45 @@ def protect(
         auto_bounds=auto_columns(bounds),
     )
     table = protected(engine, declaration, budget, stated_folder(keep_steps))
-    if name is not None or _is_path(data):
+    if name is not None or is_path(data):
         noticed(DeclaredSource.of(declaration), data, budget, (step.data for step in stated_path(via)))
     return table
 
 
+def budgeted(budget: Budget | None) -> Budget:
+    """A budget; refuses anything else."""
+    if not isinstance(budget, Budget):
+        cure = "say what may be spent in total: budget=dp.Budget(epsilon=1)."
+        raise InvalidParameter(expected("a budget", "budget", budget, cure))
+    return budget
+
+
 def protected(engine: Engine, declaration: Declaration, budget: Budget, keep_steps: str | None = None) -> PrivateTable:
-    """The table of a declaration that was checked; refuses one that cannot be scanned, or that the ledger knows
+    """The table of a declaration that was checked; refuses what `source_of` refuses."""
+    return PrivateTable.of(source_of(engine, declaration, budget, keep_steps))
+
+
+def source_of(engine: Engine, declaration: Declaration, budget: Budget, keep_steps: str | None = None) -> Protected:
+    """The source of a declaration that was checked; refuses one that cannot be scanned, or that the ledger knows
     otherwise.
     """
     engine.barrier(declaration, one_of_each(engine.schema, declaration.bounds))  # before a question about it is charged
     budget.check(DeclaredSource.of(declaration))
-    return PrivateTable.of(Protected(engine, declaration, budget, keep_steps=keep_steps))
+    return Protected(engine, declaration, budget, keep_steps=keep_steps)
 
 
-def _name(data: Any) -> str:
-    """What the ledger calls a source that was not named: its absolute path, or a name that no other table of this
-    process has.
+def source_name(data: Any, name: object = None) -> str:
+    """What the ledger calls a source: its stated name, its absolute path, or a name that no other table of this process
+    has.
     """
-    if _is_path(data):
+    if name is not None:
+        return stated_name(name)
+    if is_path(data):
         return str(Path(data).resolve())
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return f"table {next(_numbers)} of process {os.getpid()} at {now}"
 
 
-def _is_path(data: Any) -> bool:
+def is_path(data: Any) -> bool:
+    """Whether a table is handed over as the path of its file."""
     return isinstance(data, str | os.PathLike)

@@ -49,7 +49,7 @@ from discreet.curator.receipt_facts import claims, reading_receipt, receipt
 from discreet.curator.release_key import described, digest
 from discreet.curator.serialization import packed
 from discreet.curator.table_release import Reading, reading_digest
-from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released
+from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, charge_to_each, released
 from discreet.engines.engine import Engine
 from discreet.engines.multi_table_engine import TablePart, several_tables
 from discreet.engines.statement_cache import SEPARATOR
@@ -200,7 +200,9 @@ class Protected:
         del call
         statement = self._engine.compiled(reading.expression)
         key = reading_digest(reading, self.declaration, statement, self.schema)
-        charge = charge_to(self.declaration, key, reading.what, reading.guarantee, reading.charged_event)
+        asked = reading.what, reading.guarantee, reading.charged_event
+        each_of = getattr(reading, "each_of", False)  # the noise of all others is for rows of one unit each
+        charge = (charge_to_each if each_of else charge_to)(self.declaration, key, *asked)
 
         def draw(drawing: Drawing) -> bytes:
             shown = reading.add_noise(self._engine.run_statement(self.declaration, statement), drawing.words)

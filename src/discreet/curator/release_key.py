@@ -67,15 +67,20 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
 def stated(declared: Declaration, statement: str, schema: Mapping[str, object]) -> dict[str, Any]:
     """What the name of any release says of its table, and of what is asked of it; ready for JSON."""
     path = {"via": declared.via} if declared.via else {}
-    return path | {
-        "format": FORMAT,
-        "source": [declared.name, declared.version],
-        "types": {name: str(dtype) for name, dtype in schema.items()},
-        "unit": declared.unit,
-        "neighbors": [declared.neighbors.value, declared.size],
-        "bounds": {name: [str(low), str(high)] for name, (low, high) in declared.bounds.items()},
-        "sql": statement,
-    }
+    each_of = {"each_of": True} if declared.each_of else {}
+    return (
+        path
+        | each_of
+        | {
+            "format": FORMAT,
+            "source": [declared.name, declared.version],
+            "types": {name: str(dtype) for name, dtype in schema.items()},
+            "unit": declared.unit,
+            "neighbors": [declared.neighbors.value, declared.size],
+            "bounds": {name: [str(low), str(high)] for name, (low, high) in declared.bounds.items()},
+            "sql": statement,
+        }
+    )
 
 
 def hashed(facts: object) -> str:

@@ -44,6 +44,8 @@ Mutant
     test_who_waited_for_a_failure_is_told_and_pays_nothing.
     times-of-answers: a receipt tells when it was written; killed by test_the_time_is_that_of_the_charge.
     dead-connections-are-charged: the connection is not asked first; killed by test_a_dead_connection_costs_nothing.
+    anything-of-shared-rows: questions whose noise is for rows of one unit each are charged to any table; killed by
+    test_all_other_questions_are_refused_in_words.
 """
 
 from __future__ import annotations
@@ -63,6 +65,7 @@ from discreet.ledger.ledger import Charge
 from discreet.ledger.parallel_composition import PartBudget
 from discreet.noise.entropy import RandomWords
 from discreet.noise.process_identity import this_process
+from discreet.planning.contribution_limits import check_one_owner
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
@@ -127,7 +130,21 @@ def charge_to(
     *,
     in_parts: bool = False,
 ) -> Charge:
-    """What a release of a declared table costs, under its name in the ledger."""
+    """What a release of a declared table costs, under its name in the ledger; refuses rows of several units each."""
+    check_one_owner(declared, "table")
+    return charge_to_each(declared, key, what, guarantee, event, in_parts=in_parts)
+
+
+def charge_to_each(
+    declared: Declaration,
+    key: str,
+    what: str,
+    guarantee: Guarantee,
+    event: Event | None = None,
+    *,
+    in_parts: bool = False,
+) -> Charge:
+    """The same where the noise is for all units of a row."""
     return Charge(
         source=declared.label,
         declared=sources_of(declared),

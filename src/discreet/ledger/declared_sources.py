@@ -23,6 +23,8 @@ Source
 Mutant
     versions-of-other-units: the unit of a new version is not compared; killed by test_all_versions_have_one_unit.
     other-ways-to-a-unit: nor is the path to it; killed by test_all_versions_have_one_path.
+    each-of-for-all-of: whether columns name a unit each is not compared; killed by
+    test_each_of_some_columns_is_no_unit_of_all_of_them.
 """
 
 from __future__ import annotations
@@ -51,6 +53,8 @@ class DeclaredSource:
     size: int | None = None
     via: tuple[tuple[tuple[str, str], ...], ...] = ()
     """Where the unit is named in another table, the columns that lead to it."""
+    each_of: bool = False
+    """Whether each column of the unit names one, rather than all together."""
 
     @classmethod
     def of(cls, declared: Declaration) -> DeclaredSource:
@@ -62,12 +66,14 @@ class DeclaredSource:
             neighbors=declared.neighbors.value,
             size=declared.size,
             via=declared.via,
+            each_of=declared.each_of,
         )
 
     def to_json(self) -> str:
         """The unit, the way to it, the neighbors and the size, as a ledger's file has them beside name and version."""
         facts: dict[str, object] = {"unit": list(self.unit), "neighbors": self.neighbors, "size": self.size}
         facts |= {"via": self.via} if self.via else {}
+        facts |= {"each_of": True} if self.each_of else {}
         return json.dumps(facts, sort_keys=True, separators=(",", ":"))
 
     @classmethod
@@ -79,7 +85,7 @@ class DeclaredSource:
         True
         """
         facts = json.loads(text)
-        if not isinstance(facts, dict) or set(facts) - {"via"} != {"unit", "neighbors", "size"}:
+        if not isinstance(facts, dict) or set(facts) - {"via", "each_of"} != {"unit", "neighbors", "size"}:
             raise ValueError(text)
         return cls(
             name=name,
@@ -88,6 +94,7 @@ class DeclaredSource:
             neighbors=facts["neighbors"],
             size=facts["size"],
             via=tuple(tuple((one, other) for one, other in step) for step in facts.get("via", ())),
+            each_of=facts.get("each_of", False),
         )
 
 
@@ -116,7 +123,7 @@ class DeclaredSources:
         versions = self.known.get(source.name, {})
         for other in versions.values():
             for fact in ("unit", "via", "neighbors", "size"):
-                mine, theirs = getattr(source, fact), getattr(other, fact)
+                mine, theirs = _stated(source, fact), _stated(other, fact)
                 if mine != theirs and (fact != "size" or other.version == source.version):
                     raise InvalidParameter(_refusal(source, fact, mine, theirs))
 
@@ -143,6 +150,10 @@ class DeclaredSources:
             return self
         versions = {**self.known.get(source.name, {}), source.version: source}
         return replace(self, known={**self.known, source.name: versions})
+
+
+def _stated(source: DeclaredSource, fact: str) -> object:
+    return f"each of {', '.join(source.unit)}" if fact == "unit" and source.each_of else getattr(source, fact)
 
 
 def _refusal(source: DeclaredSource, fact: str, mine: object, theirs: object) -> str:

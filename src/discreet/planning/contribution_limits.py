@@ -55,3 +55,10 @@ def check_moved(declaration: Declaration, what: str) -> None:
         raise InvalidQuery(
             expected("a table whose rows belong to one unit each", what, "rows made of several units", cure)
         )
+
+
+def check_one_owner(declaration: Declaration, what: str) -> None:
+    """Refuses tables whose rows belong to several units as they were protected."""
+    if declaration.each_of:
+        cure = "ask for .truncated_total(...), whose noise is for all of them."
+        raise InvalidQuery(expected("a table whose rows belong to one unit each", what, declaration.protects, cure))

@@ -28,6 +28,8 @@ class Declaration:
     version: str = ""
     unit: tuple[str, ...] = ()
     """The columns that name the privacy unit; none where each row is a unit."""
+    each_of: bool = False
+    """Whether each of these columns names a unit, so that a row belongs to several; else all of them name one."""
     via: tuple[tuple[tuple[str, str], ...], ...] = ()
     """Where the unit is named in another table, the steps to it: pairs of a column and the one that it refers to."""
     neighbors: Neighbors = Neighbors.ADD_REMOVE
@@ -59,6 +61,11 @@ class Declaration:
     def whose(self) -> tuple[str, ...]:
         """The columns that name who is protected."""
         return self.parts[0].unit if self.parts else self.unit
+
+    @property
+    def protects(self) -> list[str] | str:
+        """Who is protected, as accounts and receipts say it."""
+        return f"each of {', '.join(self.unit)}" if self.each_of else list(self.whose) or "each row"
 
     @property
     def paths(self) -> tuple[str, ...]:

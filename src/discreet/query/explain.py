@@ -71,7 +71,7 @@ def promise(plan: Plan) -> dict[str, Any]:
 
 def protected_unit(declared: Declaration) -> dict[str, Any]:
     """Whose rows are protected, and how they are found where another table names the unit."""
-    unit: dict[str, Any] = {"unit": list(declared.whose) or "each row"}
+    unit: dict[str, Any] = {"unit": declared.protects}
     return unit | ({"via": list(declared.paths)} if declared.paths else {})
 
 

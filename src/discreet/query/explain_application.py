@@ -19,7 +19,7 @@ def promised(declared: Declaration, charge: Guarantee) -> dict[str, Any]:
         limits[said] = declared.rows_changed
     return {
         "source": declared.label,
-        "unit": list(declared.whose) or "each row",
+        "unit": declared.protects,
         "neighbors": declared.neighbors.value,
         "groups": "none",
         "limits": limits or "none needed",

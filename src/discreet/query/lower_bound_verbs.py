@@ -56,6 +56,10 @@ class LowerBounds:
         found = asked("count_distinct", (self, column), options, price)
         return found
 
+
+class TruncatedTotals:
+    """What can be said of totals at least, where nobody stated limits; also where a row belongs to several units."""
+
     @overload
     def truncated_total(
         self, value: Any = None, *, epsilon: None = None, limit: int | str = "auto", most: int | None = None

@@ -50,6 +50,7 @@ from discreet.query.ranges import GroupedRangesQuestion, RangesQuestion
 from discreet.query.read_applications import APPLIED, read_key, read_limit, read_matches, row_wise
 from discreet.query.read_later_steps import check_windows, handed_on, measure_step
 from discreet.query.row_expansion import MOST_ITEMS
+from discreet.query.shared_table import SharedTable
 from discreet.query.stacked import stacked
 from discreet.query.table import PrivateTable
 from discreet.query.unpriced_question import UnpricedQuestion
@@ -58,7 +59,7 @@ from discreet.workloads.cell_tables import MOST_CELLS
 if TYPE_CHECKING:  # which knows the rooms above by name
     from discreet.query.application_verbs import HierarchyQuestion
 
-Known = PrivateTable | PublicTable | PublicKeys
+Known = PrivateTable | SharedTable | PublicTable | PublicKeys
 Asked: TypeAlias = (
     "Question | BatchQuestion | RangesQuestion | GroupedRangesQuestion | UnpricedQuestion[Any] | HierarchyQuestion"
 )
@@ -145,7 +146,7 @@ class _Reader:
         applied: Asked = APPLIED[kind](self, part)
         return applied
 
-    def _handed(self, part: DocumentPart, kind: type[Any], what: str) -> Any:
+    def _handed(self, part: DocumentPart, kind: Any, what: str) -> Any:
         """What was handed in under a name."""
         found = self._tables.get(part.text())
         if not isinstance(found, kind):
@@ -166,7 +167,7 @@ class _Reader:
         name = fields["table"]
         key = (0, name.text())
         if key not in self._chains:
-            handed: PrivateTable = self._handed(name, PrivateTable, "a protected table")
+            handed: Any = self._handed(name, PrivateTable | SharedTable, "a protected table")
             self._chains[key] = handed._called(name.value)  # noqa: SLF001 (a table of this room)
         table = self._chains[key]
         for step in fields["steps"].listed(least=1) if "steps" in fields else ():

@@ -124,6 +124,19 @@ class Chain(Unreleased):
         budget: Budget = self._source.budget
         return budget
 
+    def with_budget(self, budget: Budget) -> Self:
+        """The same table, whose releases are charged to a level in its budget, and so to all levels around that.
+
+        >>> import discreet as dp
+        >>> from discreet.testing import people
+        >>> table = people()
+        >>> mine = table.with_budget(dp.Budget(parent=table.budget, epsilon=0.3, name="alice"))
+        >>> answer = mine.count().release(epsilon=0.1)
+        >>> mine.budget.remaining, table.budget.spent
+        (Guarantee(epsilon=0.2), Guarantee(epsilon=0.1))
+        """
+        return replace(self, _source=self._source.with_budget(budget))
+
     def __getattr__(self, name: str) -> ColumnExpression:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -145,7 +158,8 @@ class Chain(Unreleased):
         return [*super().__dir__(), *self._columns]
 
     def __repr__(self) -> str:
-        unit = ", ".join(self._source.declaration.whose) or "each row"
+        said = self._source.declaration.protects
+        unit = said if isinstance(said, str) else ", ".join(said)
         columns = ", ".join(f"{name}: {value.kind.value}" for name, value in self._columns.items())
         return printable(f"<private table {self._source.declaration.title!r}, protecting {unit}: {columns}>")
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, overload
 
 from discreet.errors import InvalidQuery, expected
 from discreet.guesses.misfit_calls import worded
 from discreet.language.column_names import check_name
-from discreet.ledger.budget import Budget
 from discreet.planning.aggregates import AT_LEAST, COUNT, DISTINCT, UNITS, Aggregate, Statistic
 from discreet.planning.contribution_limits import check_moved, stated_limits, whole, within
 from discreet.planning.group_keys import Keys, Unknown, check_cells, grouping, key_lists
@@ -24,7 +22,7 @@ from discreet.query.columns import ColumnVerbs
 from discreet.query.grouping_sets import GroupingSets, sets_of, ways_of
 from discreet.query.joins import Joins
 from discreet.query.key_features import KeyFeatures
-from discreet.query.lower_bound_verbs import LowerBounds
+from discreet.query.lower_bound_verbs import LowerBounds, TruncatedTotals
 from discreet.query.partition import Partitions
 from discreet.query.private_groups import PrivateGroups, check_named
 from discreet.query.public_keys import PublicKeys
@@ -54,6 +52,7 @@ class PrivateTable(
     Partitions,
     Applications,
     LowerBounds,
+    TruncatedTotals,
 ):
     """A table about people that answers aggregate questions only; made by ``dp.protect``.
 
@@ -64,19 +63,6 @@ class PrivateTable(
     >>> people().filter(lambda t: t.age >= 18).agg(visits=lambda t: t.visits.mean())
     <question about 'people': visits>
     """
-
-    def with_budget(self, budget: Budget) -> Self:
-        """The same table, whose releases are charged to a level in its budget, and so to all levels around that.
-
-        >>> import discreet as dp
-        >>> from discreet.testing import people
-        >>> table = people()
-        >>> mine = table.with_budget(dp.Budget(parent=table.budget, epsilon=0.3, name="alice"))
-        >>> answer = mine.count().release(epsilon=0.1)
-        >>> mine.budget.remaining, table.budget.spent
-        (Guarantee(epsilon=0.2), Guarantee(epsilon=0.1))
-        """
-        return replace(self, _source=self._source.with_budget(budget))
 
     @overload
     def group_by(self, /, *names: Any, cube: Literal[True], **stated: Any) -> GroupingSets: ...

@@ -10,7 +10,7 @@ import ibis.expr.types as ir
 from discreet.language.barrier import UNIT
 from discreet.language.checked_expressions import Value
 from discreet.planning.contribution_bounding import units
-from discreet.planning.contribution_limits import check_moved
+from discreet.planning.contribution_limits import check_moved, check_one_owner
 from discreet.query.source import Source
 from discreet.query.steps import Chain
 
@@ -28,14 +28,17 @@ class TableView:
     """The columns that are not read, and their types."""
 
 
-def view_of(table: Chain) -> TableView:
-    """The parts of a protected table, after the steps taken so far.
+def view_of(table: Chain, *, each_of: bool = False) -> TableView:
+    """The parts of a protected table, after the steps taken so far; with `each_of`, of one whose rows belong to each
+    unit that one of some columns names.
 
     >>> from discreet.testing import people
     >>> list(view_of(people().select("plan")).columns), len(view_of(people()).units)
     (['plan'], 1)
     """
     check_moved(table._source.declaration, "table")
+    if not each_of:
+        check_one_owner(table._source.declaration, "table")
     hidden = units(table._relation)
     return TableView(
         source=table._source,

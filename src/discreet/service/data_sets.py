@@ -20,6 +20,7 @@ from discreet.planning.group_keys import ARROW_TYPES
 from discreet.privacy.declaration import Declaration, Key
 from discreet.query.public_facts import public_facts
 from discreet.query.public_keys import PublicKeys
+from discreet.query.shared_table import SharedTable
 from discreet.query.table import PrivateTable
 from discreet.service.job_budgets import asked_in_jobs
 from discreet.service.public_moments import Pace
@@ -103,6 +104,9 @@ class DataSet:
         if not NAME.fullmatch(self.name):
             cure = "use small letters, digits and _, at most 60, a letter first: it is the table's name in SQL."
             raise InvalidParameter(expected("a name for a data set", "name", self.name, cure))
+        if isinstance(self.table, SharedTable):
+            cure = "answer such a table in a process of its own: a service asks for groups, too."
+            raise InvalidParameter(expected("a table whose rows belong to one unit each", "table", self.table, cure))
         object.__setattr__(self, "asked", replace(asked_in_jobs(self.table), _most_cells=self.most_cells))
 
     @property

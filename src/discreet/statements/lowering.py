@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import TokenType
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.guesses.misfit_calls import worded
 from discreet.query.public_table import PublicTable
+from discreet.query.shared_table import SharedTable
 from discreet.query.table import PrivateTable, Question
 from discreet.statements.aggregate_functions import AggregateFunction, column_for, default_name, is_aggregate
 from discreet.statements.answer_clauses import After, AnswerClauses, Take, order_entries, row_count
@@ -76,6 +77,9 @@ def sql(
 def lower(text: str, tables: Mapping[str, Known], dialect: Dialect = DUCKDB) -> SelectStatement:
     """A statement in the terms of the verbs, before its keys and limits are known."""
     for name, table in tables.items():
+        if isinstance(table, SharedTable):
+            cure = "write .truncated_total(...): SQL has no word for what is asked of it."
+            raise InvalidParameter(expected("a table whose rows belong to one unit each", name, table, cure))
         if not isinstance(table, PrivateTable | PublicTable):
             cure = "protect it first, dp.protect(data, unit=..., budget=...), or mark it as public, dp.public(data)."
             raise InvalidParameter(expected("a protected table", name, table, cure))

@@ -6,7 +6,7 @@ What is released from here says so in its receipt (``receipt["private"]`` is Fal
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -14,12 +14,14 @@ from discreet.curator.protect import protect
 from discreet.curator.protected_table import Protected
 from discreet.errors import InvalidParameter, expected
 from discreet.ledger.budget import Budget
+from discreet.query.steps import Chain
 from discreet.query.table import PrivateTable
 from discreet.testing.scripted_words import splitmix
 
 PERSONS = 100
 PLANS = ("free", "25%", "50%")
 ALLOWANCE = 10
+Table = TypeVar("Table", bound=Chain)
 
 
 def visits() -> pa.Table:
@@ -79,7 +81,7 @@ def people(seed: int = 0) -> PrivateTable:
     return foreseeable
 
 
-def not_private(table: PrivateTable, *, seed: int = 0) -> PrivateTable:
+def not_private(table: Table, *, seed: int = 0) -> Table:
     """The same table with predictable noise, for tests that need the same result each time. Not private.
 
     NOT PRIVATE: who knows the seed can take the noise away. Everything else is as it was: the same budget is charged,
@@ -101,7 +103,7 @@ def not_private(table: PrivateTable, *, seed: int = 0) -> PrivateTable:
     >>> first["n"] == second["n"], first.receipt["private"]
     (array([ True]), False)
     """
-    source = table._source if isinstance(table, PrivateTable) else None  # noqa: SLF001 (stands in for the curator here)
+    source = table._source if isinstance(table, Chain) else None  # noqa: SLF001 (stands in for the curator here)
     if not isinstance(source, Protected):
         cure = "make one with dp.protect(...), or take discreet.testing.people()."
         raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))

@@ -58,7 +58,7 @@ def total_account(
     )
     short = _short(reading, confidence)
     shown = ", ".join(f"{amount:,.7g} if no unit has more than {int(limit):,}" for limit, amount in short.items())
-    rounding = {} if reading.parts == 1 else {"rounding": _rounding(reading)}
+    rounding = {} if reading.parts == 1 and not reading.each_of else {"rounding": _rounding(reading)}
     bound = {"bound": f"short by at most {shown}", SHORT: short}
     taken = {TAKEN: _taken(reading, others, confidence)} if others else {}
     return Explanation({**found.facts, **bound, **taken, **rounding})
@@ -147,5 +147,7 @@ def _totals(reading: TotalReading) -> list[dict[str, Any]]:
 
 
 def _rounding(reading: TotalReading) -> str:
+    if reading.parts == 1:
+        return "each total down to a whole number"
     row = f"{reading.row_rounding:.1g}"
     return f"each row down by less than {row}, and each total down to 1/{reading.parts:,}"

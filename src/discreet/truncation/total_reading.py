@@ -20,6 +20,7 @@ from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.noise.entropy import RandomWords
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
+from discreet.truncation.pair_totals import totals_of_pairs
 
 FULL = 2**61
 """The largest total, in parts, to which noise is added."""
@@ -28,6 +29,11 @@ FARTHEST = 2**63 - 1
 LIMIT, NOISY = "limit", "total"
 AUTO, RACE = "auto", "race"
 """The ways in which a limit is found."""
+CUT = {
+    False: "totals of what each unit has up to a limit",
+    True: "the largest totals of parts of rows of which no unit has more than a limit",
+}
+"""What is counted; where rows belong to several units, how much of each row counts is chosen for the largest total."""
 SHORT = "bound short by at most, if no unit has more"
 CONFIDENCE = 0.95
 
@@ -114,6 +120,8 @@ class TotalReading:
     """Of one, in which the mechanism counts."""
     mechanism: Mechanism
     neighbors: Neighbors
+    each_of: bool = False
+    """Whether rows belong to two units each: what is found are pairs of units, with what they have together."""
     row_rounding: float = 0.0
     """A real amount counts for less than it is by less than this, in its own units."""
     charged_event: Event | None = None
@@ -150,7 +158,7 @@ class TotalReading:
         facts: dict[str, Any] = {
             "guarantee": f"{self.guarantee.promise} for {self.neighbors.value} neighbors",
             "charge": self.guarantee.amounts,
-            "mechanism": "discrete Laplace noise in totals of what each unit has up to a limit",
+            "mechanism": f"discrete Laplace noise in {CUT[self.each_of]}",
             "limits": list(self.limits),
             "sensitivity": "the limit" if self.parts == 1 else f"the limit, in parts of 1/{self.parts:,}",
             "epsilon of a total": decimal_text(rule.counting(0).epsilon),
@@ -187,5 +195,8 @@ class TotalReading:
 
     def steps_of(self, found: pa.Table) -> list[int]:
         """The exact total under each limit, in whole parts."""
-        exact = [int(found[f"{NOISY}_{i}"][0].as_py() or 0) for i in range(len(self.limits))]
+        if self.each_of:
+            exact = totals_of_pairs(found, [one * self.parts for one in self.limits])
+        else:
+            exact = [int(found[f"{NOISY}_{i}"][0].as_py() or 0) for i in range(len(self.limits))]
         return [min(one // self.finer, FULL) for one in exact]

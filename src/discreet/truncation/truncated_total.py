@@ -6,10 +6,11 @@ Claim
     the limits, it is short of that total by ``short(limit, confidence)`` at most, with that confidence.
 Requires
     Amounts of 0 or more, with bounds; a table behind the barrier of `language.barrier`, whose rows belong to one unit
-    each.
+    each, or to each of two.
 Relies on
     `query.unit_features`: one row for each unit, which has its total. Integer sums of 128 bits.
-    `mechanisms.counts_under_limits`, `mechanisms.race_to_the_top`.
+    `mechanisms.counts_under_limits`, `mechanisms.race_to_the_top`. `sensitivity.shared_totals`,
+    `truncation.pair_totals`.
 Proof
     *Movement.* D_l is the sum over all units of min(x, l), x being the unit's own total as an integer: of whole
     amounts itself, of real ones in fine parts of one, of which l is a whole number, too. It lies between 0 and l,
@@ -17,6 +18,10 @@ Proof
     way. Totals of real amounts are then rounded down to ``PARTS`` to one: the floor of y + d is above that of y by 0 to
     m where d is between 0 and m, m being l in these parts. Totals beyond 2**61 of them stand at that: which moves none
     further.
+    *Units that share rows.* D_l is the largest total of parts of amounts of which no unit has more than l, as
+    `sensitivity.shared_totals` has it, of the whole amounts that pairs of units have: it moves likewise, is at most the
+    total, and is the total where no unit has more than l. Real amounts are rounded down, row by row, to the parts in
+    which the mechanism counts.
     *Bound.* min(x, l) <= x, and what floors take is taken from above. Amounts are cut at the largest limit before they
     are added up, which changes no min(x, l), and real ones are rounded down to whole steps. Both mechanisms are given
     the D_l, and promise no more than the largest.
@@ -25,6 +30,7 @@ Proof
 Rounding
     Of a real amount down to steps: 2**-39 of the power of two that is not below its bound, or the largest limit where
     that is less, but no finer than 2**-51 of that limit; `explain` says how much. Whole numbers: none.
+    Where units share rows: of a real amount down to a part, and of a total down by a half of one.
 Source
     Dong, Fang, Yi, Tao, Machanavajjhala, "R2T" (SIGMOD 2022): truncated totals, and a race of them. Raskhodnikova and
     Smith (2015), Knop and Steinke (NeurIPS 2023): a limit chosen by penalized totals, in place of a race.
@@ -66,7 +72,9 @@ from discreet.query.source import ReleaseCall
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import TableView, view_of
 from discreet.query.unpriced_question import UnpricedQuestion
+from discreet.sensitivity.shared_totals import LARGEST as LARGEST_SHARE
 from discreet.truncation.explain_total import total_account
+from discreet.truncation.pair_totals import unit_pairs
 from discreet.truncation.total_reading import (
     AUTO,
     CONFIDENCE,
@@ -85,6 +93,8 @@ LARGEST = 2**39
 """Of a limit: whole numbers up to here are exact on the lattice."""
 PARTS = 2**10
 """Of one, in which totals of real amounts are counted."""
+PARTS_OF_A_SHARE = 2**20
+"""Of one, in which they are counted at most where a row belongs to two units."""
 OF_A_ROW, OF_A_UNIT = 39, 12
 """A real amount is 2**39 steps at most, and the largest limit 2**12 times as many: doubles are exact there."""
 BASE = 4
@@ -172,6 +182,8 @@ def priced_total(
 ) -> tuple[TotalReading, Any]:
     """The priced reading, and the source that it is made of; reads and spends nothing."""
     rows, amount = table._rows_of_a_unit(), _amount(table, value)  # noqa: SLF001 (a verb of this table, in another room)
+    if table.declaration.each_of:
+        return _priced_pairs(amount, _limits(limit, most, None, amount.largest_of_pairs), price, race=limit == RACE)
     high = None if rows is None else rows * amount.high
     limits = _limits(limit, most, None if high is None else math.ceil(high))
     own, step = _unit_totals(amount, limits[-1])
@@ -182,6 +194,26 @@ def priced_total(
     reading = TotalReading(
         of=amount.of, limits=limits, parts=parts, finer=fine // parts, mechanism=mechanism, neighbors=neighbors,
         row_rounding=float(step), expression=_truncated(view, [one * fine for one in limits]),
+    )  # fmt: skip
+    return reading, view.source
+
+
+def _priced_pairs(
+    amount: _Amount, limits: tuple[int, ...], price: Guarantee, *, race: bool
+) -> tuple[TotalReading, Any]:
+    """The same of rows that belong to two units each."""
+    top, made, name = ceiling(limits[-1]), amount.table, amount.name
+    parts = min(PARTS_OF_A_SHARE, LARGEST_SHARE // top) if amount.is_real else 1
+    if name is not None and amount.kind is not Kind.BOOLEAN:
+        made = made.mutate(**{f"{name}_": lambda t: t[name].clip(0, top)})
+        if amount.is_real:
+            made = made.mutate(**{f"{name}__": lambda t: (t[f"{name}_"] * float(parts)).floor()})
+    view = view_of(made, each_of=True)
+    value = None if name is None else [*view.columns.values()][-1]
+    reading = TotalReading(
+        of=amount.of, limits=limits, parts=parts, finer=1, neighbors=view.source.declaration.neighbors, each_of=True,
+        mechanism=_mechanism(limits, parts, price, view.source.declaration.neighbors, race=race),
+        row_rounding=1 / parts if amount.is_real else 0.0, expression=unit_pairs(view, value, limits[-1] * parts),
     )  # fmt: skip
     return reading, view.source
 
@@ -233,6 +265,16 @@ class _Amount(NamedTuple):
     """No row has more."""
     kind: Kind
 
+    @property
+    def is_real(self) -> bool:
+        """Whether it is no whole number."""
+        return self.kind not in (Kind.INTEGER, Kind.BOOLEAN)
+
+    @property
+    def largest_of_pairs(self) -> int:
+        """Of limits, where a row belongs to two units: as a whole number of parts it has 31 bits."""
+        return LARGEST_SHARE // PARTS if self.is_real else LARGEST_SHARE
+
 
 def _amount(table: PrivateTable, value: Any) -> _Amount:
     """The amount of a row, checked."""
@@ -240,7 +282,7 @@ def _amount(table: PrivateTable, value: Any) -> _Amount:
         return _Amount(table, None, "", Fraction(1), Kind.INTEGER)
     name = _free_name(table)
     made = table.mutate(**{name: _bound(table, value)})
-    amount = view_of(made).columns[name]
+    amount = view_of(made, each_of=True).columns[name]
     of, interval = printable(amount.text), amount.interval
     if amount.kind is Kind.BOOLEAN:
         return _Amount(made, name, of, Fraction(1), Kind.BOOLEAN)
@@ -264,7 +306,7 @@ def _unit_totals(amount: _Amount, most: int) -> tuple[PrivateTable, Fraction]:
         return amount.table.per_unit(**{f"{name}_": lambda t: t[name].sum()}), step
     cut = ceiling(most)
     made = amount.table.mutate(**{f"{name}_": lambda t: t[name].clip(0, cut)})
-    if amount.kind is not Kind.INTEGER:
+    if amount.is_real:
         high = ceiling(max(1, math.ceil(min(amount.high, Fraction(cut)))))
         step = Fraction(max(high, cut >> OF_A_UNIT), 2**OF_A_ROW)
         made = made.mutate(**{f"{name}__": lambda t: (t[f"{name}_"] * float(1 / step)).floor()})
@@ -272,23 +314,23 @@ def _unit_totals(amount: _Amount, most: int) -> tuple[PrivateTable, Fraction]:
     return made.per_unit(**{f"{last}_": lambda t: t[last].sum()}), step
 
 
-def _limits(stated: int | str, most: int | None, known: int | None) -> tuple[int, ...]:
+def _limits(stated: int | str, most: int | None, known: int | None, largest: int = LARGEST) -> tuple[int, ...]:
     """The limits among which one is chosen, up to what a unit can have; or the stated one."""
     cure = 'write how much of one unit may count, limit=100; or limit="auto", or limit="race".'
     if not isinstance(stated, str):
         if most is not None:
             raise InvalidParameter(expected("no most beside a stated limit", "most", most, "leave one of them out."))
-        return (_allowed("limit", stated, cure),)
+        return (_allowed("limit", stated, cure, largest),)
     if stated not in (AUTO, RACE):
         raise InvalidParameter(expected("a limit", "limit", stated, cure))
-    top = MOST if most is None else _allowed("most", most, "write the largest limit that is worth trying.")
+    top = MOST if most is None else _allowed("most", most, "write the largest limit that is worth trying.", largest)
     top = top if known is None else max(1, min(top, known))
     step = BASE.bit_length() - 1 if stated == RACE else 1
     return (*(2**i for i in range(0, top.bit_length(), step) if 2**i < top), top)
 
 
-def _allowed(name: str, limit: object, cure: str) -> int:
+def _allowed(name: str, limit: object, cure: str, largest: int) -> int:
     found = at_least_one(name, limit, cure)
-    if found > LARGEST:
-        raise InvalidParameter(expected(f"a limit of at most {LARGEST:,}", name, limit, cure))
+    if found > largest:
+        raise InvalidParameter(expected(f"a limit of at most {largest:,}", name, limit, cure))
     return found
