@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def test_a_level_of_a_budget_pays_for_it() -> None:
     table = protected()
     mine = table.with_budget(dp.Budget(parent=table.budget, epsilon=0.5, name="mine"))
     mine.truncated_total(epsilon=0.25, limit=2)
-    assert mine.budget.remaining == table.budget.spent == dp.Guarantee(epsilon=0.25)
+    assert mine.budget.remaining == table.budget.spent == dp.Guarantee(epsilon=Fraction(1, 4))
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -94,6 +94,8 @@ def test_units_of_large_graphs() -> None:
         ends = rng.zipf(1.3, (5000, 2)).clip(0, 3000)
         pairs = [(int(a), int(b), int(n)) for (a, b), n in zip(ends, rng.integers(0, most, 5000), strict=True)]
         whole = found(pairs, limits)
+        every = [2**power for power in range(limits[-1].bit_length())]
+        assert found(pairs, every) == [found(pairs, [one])[0] for one in every]
         for unit in (1, 2, 3, 50, 3000):
             both = found([one for one in pairs if unit not in one[:2]], limits)
             first = found([one for one in pairs if one[0] != unit], limits)

@@ -24,6 +24,9 @@ Proof
     some of another pair of v can trade, for the same sum, and the other unit has more left. A pair of a unit with
     itself counts for it alone. So f(l) is what is taken and f of the other pairs with what is left, by which their
     amounts may be cut. Both steps are repeated until nobody is free.
+    *Lines.* f is concave, as the mean of two feasible x is feasible for the mean of their limits, does not fall, and is
+    0 at 0. So where it has the same value at two limits it has it between them, and where it is on one line at three it
+    is on that line between the outer ones: twice its value is a whole number there, too.
     *Double cover.* Let each remaining v be there twice, v' and v'', and each pair of u and v two arcs, u' -> v'' and
     v' -> u'', of capacity w_e; a source leads to each v', and each v'' to a sink, with capacity r_v. From x, the flow
     x_e on both arcs has the value 2 sum of x_e. From any flow, x_e = half of what is on both arcs has x_e <= w_e, at v
@@ -42,6 +45,7 @@ Mutant
     both-copies-count: the flow through both copies is taken for the total; killed by
     test_one_unit_moves_it_by_its_limit_at_most.
     loops-on-both-sides: a pair of a unit with itself is an arc like others; killed by test_it_is_the_linear_program.
+    lines-through-two-points: f is taken for a line between any two limits; killed by test_it_is_the_linear_program.
     free-without-what-is-left: who is free is told from the limit, not from what is left of it; killed by
     test_it_is_the_linear_program.
 """
@@ -83,11 +87,25 @@ def totals_under_limits(first: Whole, second: Whole, amounts: Whole, limits: Seq
     """
     pairs = _merged(np.minimum(first, second), np.maximum(first, second), np.minimum(amounts, LARGEST))
     number = int(pairs.second.max()) + 1 if pairs.second.size else 0
-    found, whole = dict[int, int](), int(pairs.amounts.sum())
-    for limit in sorted(limits):
-        is_whole = whole in found.values()  # no limit above one that lets all through takes anything away
-        found[limit] = whole if is_whole else _twice(pairs, number, limit) // 2
-    return [found[limit] for limit in limits]
+    points = [0, *sorted(set(limits))]
+    twice = {0: 0, points[-1]: _twice(pairs, number, points[-1])}
+
+    def fill(low: int, high: int) -> None:
+        """Finds what is between two points."""
+        middle, (a, c) = (low + high) // 2, (points[low], points[high])
+        if middle == low:
+            return
+        b = points[middle]
+        twice[b] = twice[c] if twice[a] == twice[c] else _twice(pairs, number, b)
+        if (twice[b] - twice[a]) * (c - b) == (twice[c] - twice[b]) * (b - a):
+            between = points[low + 1 : high]
+            twice.update({one: twice[a] + (twice[c] - twice[a]) * (one - a) // (c - a) for one in between})
+        else:
+            fill(low, middle)
+            fill(middle, high)
+
+    fill(0, len(points) - 1)
+    return [twice[limit] // 2 for limit in limits]
 
 
 def _merged(first: Whole, second: Whole, amounts: Whole) -> Pairs:
@@ -135,13 +153,15 @@ def _largest_flow(pairs: Pairs, left: Whole) -> int:
 
     if not pairs.first.size:
         return 0
-    units, held = np.unique(np.concatenate([pairs.first, pairs.second]), return_inverse=True)
-    here, there = held[: pairs.first.size], held[pairs.first.size :]
-    number, places = units.size, np.arange(units.size)
+    is_there = np.zeros(left.size, dtype=bool)
+    is_there[pairs.first] = is_there[pairs.second] = True
+    renumbered, rooms = np.cumsum(is_there) - 1, left[is_there]
+    here, there = renumbered[pairs.first], renumbered[pairs.second]
+    number, places = rooms.size, np.arange(rooms.size)
     source, sink = 2 * number, 2 * number + 1
     tails = np.concatenate([here, there, np.full(number, source), number + places])
     heads = np.concatenate([number + there, number + here, places, np.full(number, sink)])
-    room = np.concatenate([pairs.amounts, pairs.amounts, left[units], left[units]]).astype(np.int32)
+    room = np.concatenate([pairs.amounts, pairs.amounts, rooms, rooms]).astype(np.int32)
     ends = (tails.astype(np.int32), heads.astype(np.int32))
     network = csr_array((room, ends), shape=(sink + 1, sink + 1))
     return int(maximum_flow(network, source, sink, method="dinic").flow_value)

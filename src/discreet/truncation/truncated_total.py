@@ -68,6 +68,7 @@ from discreet.query.explanation import Explanation
 from discreet.query.expression_documents import written
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedApplication
+from discreet.query.shared_table import SharedTable
 from discreet.query.source import ReleaseCall
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import TableView, view_of
@@ -102,7 +103,7 @@ BASE = 4
 
 
 def truncated_total(
-    table: PrivateTable,
+    table: PrivateTable | SharedTable,
     value: Any = None,
     *,
     epsilon: object,
@@ -135,7 +136,7 @@ def truncated_total(
 
 
 def truncated_total_question(
-    table: PrivateTable, value: Any = None, *, limit: int | str = AUTO, most: int | None = None
+    table: PrivateTable | SharedTable, value: Any = None, *, limit: int | str = AUTO, most: int | None = None
 ) -> UnpricedQuestion[TruncatedTotal]:
     """The same question without a price; it is checked, and nothing is read."""
     ask = AskedTotal(table, _bound(table, value), limit, most)
@@ -147,7 +148,7 @@ def truncated_total_question(
 class AskedTotal(NamedTuple):
     """What is asked, without a price."""
 
-    table: PrivateTable
+    table: PrivateTable | SharedTable
     value: ir.Value | None
     limit: int | str
     most: int | None
@@ -178,7 +179,12 @@ class AskedTotal(NamedTuple):
 
 
 def priced_total(
-    table: PrivateTable, value: Any = None, *, price: Guarantee, limit: int | str = AUTO, most: int | None = None
+    table: PrivateTable | SharedTable,
+    value: Any = None,
+    *,
+    price: Guarantee,
+    limit: int | str = AUTO,
+    most: int | None = None,
 ) -> tuple[TotalReading, Any]:
     """The priced reading, and the source that it is made of; reads and spends nothing."""
     rows, amount = table._rows_of_a_unit(), _amount(table, value)  # noqa: SLF001 (a verb of this table, in another room)
@@ -238,7 +244,7 @@ def _mechanism(limits: tuple[int, ...], parts: int, price: Guarantee, neighbors:
     return CountsUnderLimits(limits=steps, epsilon=price.epsilon, both_ways=neighbors is not Neighbors.ADD_REMOVE)
 
 
-def _bound(table: PrivateTable, value: Any) -> ir.Value | None:
+def _bound(table: PrivateTable | SharedTable, value: Any) -> ir.Value | None:
     """The amount as an expression of a row; a name is that of a column; none, where rows are counted."""
     if value is None:
         return None
@@ -247,7 +253,7 @@ def _bound(table: PrivateTable, value: Any) -> ir.Value | None:
     return table._bound(value)  # noqa: SLF001 (as above)
 
 
-def _free_name(table: PrivateTable) -> str:
+def _free_name(table: PrivateTable | SharedTable) -> str:
     """A name that is longer than any other."""
     return "total".ljust(max(map(len, (*table.columns, *table.declaration.unit))) + 1, "_")
 
@@ -255,7 +261,7 @@ def _free_name(table: PrivateTable) -> str:
 class _Amount(NamedTuple):
     """What is added up."""
 
-    table: PrivateTable
+    table: Any
     """The rows, with the amount."""
     name: str | None
     """Of its column; none, where rows are counted."""
@@ -276,7 +282,7 @@ class _Amount(NamedTuple):
         return LARGEST_SHARE // PARTS if self.is_real else LARGEST_SHARE
 
 
-def _amount(table: PrivateTable, value: Any) -> _Amount:
+def _amount(table: PrivateTable | SharedTable, value: Any) -> _Amount:
     """The amount of a row, checked."""
     if value is None:
         return _Amount(table, None, "", Fraction(1), Kind.INTEGER)

@@ -1,0 +1,70 @@
+"""Totals of rows of two people each are those of DuckDB, whatever their keys are; one person moves them as little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from ibis import _
+
+import discreet as dp
+from discreet.ledger.ledger import stated_guarantee
+from discreet.testing.neighbor_bench import Bench
+from discreet.truncation.truncated_total import priced_total
+
+Backends = Callable[[str], Any]
+NUMBERS = range(50)
+DATA = pa.table(
+    {
+        "one": pa.array([*[i * i % 11 for i in NUMBERS], None, 1], pa.int32()),
+        "other": pa.array([*[i * 7 % 9 for i in NUMBERS], 1, None], pa.int64()),
+        "from": [*[f"n{i * i % 7} " for i in NUMBERS], "n1 ", "N1 "],
+        "to": [*[f"{'nN'[i % 2]}{i % 7} " for i in NUMBERS], "N1 ", "n1 "],
+        "n": pa.array([*[(i * i) % 40 * 2**55 for i in NUMBERS], None, 3], pa.int64()),
+        "flag": [None, *[i % 3 == 0 for i in NUMBERS], True],
+        "x": pa.array([*[i / 7 for i in NUMBERS], float("nan"), float("inf")], pa.float64()),
+    }
+)
+ASKED: dict[str, Any] = {"rows": None, "a condition": _.flag, "huge": _.n.clip(0, 2**62), "real": _.x.clip(0, 8)}
+UNITS = [("one", "other"), ("from", "to")]
+
+
+def totals(table: dp.SharedTable, what: str) -> list[int]:
+    """The exact total under each limit."""
+    reading, source = priced_total(table, ASKED[what], price=stated_guarantee(1), most=64)
+    found = source._engine.run_statement(source.declaration, source._engine.compiled(reading.expression))
+    return reading.steps_of(found)
+
+
+def protected(bench: Bench, unit: tuple[str, str]) -> dp.SharedTable:
+    return dp.protect_shared(bench.put(DATA), each_of=unit, budget=dp.Budget(epsilon=1), name="pairs")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_totals_are_those_of_duckdb(backend_of: Backends, other: str, unit: tuple[str, str]) -> None:
+    found = []
+    for name in ("duckdb", other):
+        table = protected(Bench(backend_of(name)), unit)
+        found.append(
+            {what: totals(table, what) for what in ASKED} | {"distinct": totals(table.distinct("flag"), "rows")}
+        )
+    assert found[0] == found[1]
+    assert found[0]["rows"][-1] == {"one": 50, "from": 52}[unit[0]]
+
+
+@pytest.mark.long
+def test_one_person_less(backend_of: Backends, engine: str) -> None:
+    """Of every person in either column, or in one of them, on every engine."""
+    bench = Bench(backend_of(engine))
+    table = protected(bench, UNITS[0])
+    limits = {what: priced_total(table, ASKED[what], price=stated_guarantee(1), most=64)[0] for what in ASKED}
+    before = {what: totals(table, what) for what in ASKED}
+    for person, names in [(3, UNITS[0]), (4, UNITS[0]), (4, UNITS[0][:1]), (0, UNITS[0][1:])]:
+        kept = [all(row[name] != person for name in names) for row in DATA.to_pylist()]
+        bench.put(DATA.filter(kept))
+        for what in ASKED:
+            moves = [old - new for old, new in zip(before[what], totals(table, what), strict=True)]
+            assert all(0 <= move <= most for move, most in zip(moves, limits[what].mechanism.limits, strict=True))
