@@ -192,6 +192,7 @@ def _facts(found: LedgerStatement) -> str:
         "spent": _amounts(**found.spent._asdict()),
         "sources": [
             {"name": one.name, "version": one.version, "unit": list(one.unit), "neighbors": one.neighbors}
+            | ({"each_of": True} if one.each_of else {})
             for one in found.sources
         ],
         "levels": [
