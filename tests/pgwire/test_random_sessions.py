@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
 import struct
 import sys
 import time
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from depth import SECONDS, examples
+from discreet.pgwire.message_stream import MessageStream
+from discreet.pgwire.session import Session
 from pg_sockets import (
     FLUSH,
     SYNC,
@@ -148,3 +152,38 @@ def test_any_session_is_answered_or_ended(caplog: pytest.LogCaptureFixture) -> N
     assert caplog.records == []
     asked = {repr(sorted(ask.items(), key=str)) for ask in service.asked if not ask.get("fresh")}
     assert sum(job.paid for job in service.jobs.values()) <= len(asked)
+
+
+def test_a_session_answers_whatever_was_canceled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests to cancel come at any moment: between a message and its handling, while it is handled, and after it."""
+    chance, sessions, armed = random.Random(22), list[Session](), list[bool]()  # noqa: S311 (messages)
+    serve, read = Session.serve, MessageStream.read
+
+    async def served(session: Session) -> None:
+        sessions.append(session)
+        await serve(session)
+
+    async def with_cancel(stream: MessageStream, idle: float | None = None) -> Any:
+        found = await read(stream, idle)
+        if armed and chance.random() < 0.4:
+            loop, wait = asyncio.get_running_loop(), chance.choice((0, 0, 0.001, 0.01))
+            loop.call_later(wait, sessions[0].cancel) if wait else loop.call_soon(sessions[0].cancel)
+        return found
+
+    monkeypatch.setattr(Session, "serve", served)
+    monkeypatch.setattr(MessageStream, "read", with_cancel)
+    heard = Counter[str]()
+    with running(StubService(delay=0.0)) as port, RawClient(port) as client:
+        client.socket.settimeout(20)
+        client.ask(*map(query, QUESTIONS[:1]))
+        until = time.monotonic() + SECONDS
+        for _ in range(4 * examples()):
+            armed.append(True)
+            heard.update(letters(client.ask(*exchange(chance))))
+            armed.clear()
+            time.sleep(0.02)
+            assert letters(client.ask(query("ROLLBACK"))) in {"CZ", "NCZ"}
+            assert letters(client.ask(query("SELECT 1"))) == "TDCZ"
+            if time.monotonic() > until:
+                break
+    assert heard["E"] > 0
