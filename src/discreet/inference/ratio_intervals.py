@@ -26,7 +26,7 @@ class PivotNoise:
     @classmethod
     def of(cls, scale: float, step: float, confidence: object, law: WeightedSums) -> PivotNoise:
         """The noise of an interval with this confidence; refuses scales and steps that no total has."""
-        for name, value, least in (("scale", scale, np.nextafter(0.0, 1.0)), ("step", step, 0.0)):
+        for name, value, least in (("scale", scale, math.ulp(0.0)), ("step", step, 0.0)):
             if not least <= value < np.inf:
                 cure = "both are in rows: scale/T and 1/T, for T lattice steps in a row."
                 raise InvalidParameter(expected("a scale above 0 and a step of 0 or more", name, value, cure))

@@ -202,6 +202,7 @@ def _normal(epsilon: Fraction, delta: Fraction, max_items: int, max_count: int) 
         first += 1 + (first >> 9)
 
 
+@np.errstate(under="ignore")  # as NumPy does by itself; the program around may not
 def _threshold(sigma: float, price: tuple[Fraction, Fraction], *, items: int, steps: int, parts: int) -> float:
     """About the least threshold for which delta suffices, in floats: certified afterwards."""
     from scipy.special import log_ndtr

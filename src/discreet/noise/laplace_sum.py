@@ -81,6 +81,7 @@ BLOCK = 1 << 13
 """Sums treated at a time: their arrays stay in the processor's cache."""
 
 
+@np.errstate(under="ignore")  # as NumPy does by itself; the program around may not
 def tail(coefficients: ArrayLike, t: ArrayLike, *, step: float = 0.0) -> Reals:
     """P(|S| >= t) for S = sum_j c_j Z_j over the last axis; an upper bound if the Z_j live on a lattice of `step`.
 
@@ -103,6 +104,7 @@ def tail(coefficients: ArrayLike, t: ArrayLike, *, step: float = 0.0) -> Reals:
     return found.reshape(shape)[()]
 
 
+@np.errstate(under="ignore")
 def quantile(coefficients: ArrayLike, confidence: object, *, step: float = 0.0) -> Reals:
     """A t with P(|S| <= t) >= confidence for S = sum_j c_j Z_j over the last axis, as small as rounding lets it be.
 

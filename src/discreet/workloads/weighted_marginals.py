@@ -119,6 +119,7 @@ class WeightedMarginals:
             for subset in table.subsets(self.sizes)
         }
 
+    @np.errstate(under="ignore")  # as NumPy does by itself; the program around may not
     def _descended(self, sets: list[Axes]) -> list[float]:
         """Shares of small error: multiplicative steps that would end at once if no set shared its parts, from even
         shares, and from each of the largest sets nearly alone.

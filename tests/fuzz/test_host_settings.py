@@ -1,0 +1,107 @@
+"""The settings of the program around: what NumPy, Python's decimals and its warnings do with what is inexact.
+
+Whether a question is answered may depend on them, and not on a row; and of those that scientific programs set, none
+makes a question fail.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import decimal
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from ibis import _
+
+import discreet as dp
+from discreet.query.table import PrivateTable
+
+
+@contextlib.contextmanager
+def numpy_raises() -> Iterator[None]:
+    with np.errstate(all="raise"):
+        yield
+
+
+@contextlib.contextmanager
+def warnings_are_errors() -> Iterator[None]:
+    with np.errstate(all="warn"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "fetch_arrow_table")  # Ibis asks DuckDB by its old name
+        yield
+
+
+@contextlib.contextmanager
+def decimals_are_exact() -> Iterator[None]:
+    traps = [decimal.Inexact, decimal.Rounded, decimal.FloatOperation, decimal.Subnormal]
+    with decimal.localcontext(decimal.Context(prec=2, traps=traps)):
+        yield
+
+
+HOSTS = (numpy_raises, warnings_are_errors, decimals_are_exact)
+ODD = (None, 5e-324, -1e-310, 1e-300, math.nan, math.inf, 1e308, Decimal("1e-400"), Decimal("sNaN"), Decimal("1e999"))
+"""Of which the first leaves the table as it is."""
+
+
+def rows(odd: object, kind: type) -> pd.DataFrame:
+    numbers = [0.5, -3.0, 2.0, 4.0, 1e6, *([] if odd is None else [odd])]
+    size = len(numbers)
+    held = np.array(numbers, dtype=object).astype(kind) if isinstance(odd, float | None) else np.array(numbers)
+    days, plans = [datetime.date(2026, 1, 1)] * size, (["a", "b"] * size)[:size]
+    return pd.DataFrame({"who": range(size), "x": held, "plan": plans, "day": days})
+
+
+def people(odd: object) -> PrivateTable:
+    bounds: dict[str, Any] = {"x": (-1e7, 1e7)}
+    return dp.protect(
+        rows(odd, float),
+        schema={"who": "int64", "x": "float64", "plan": "string", "day": "date"},
+        unit="who",
+        max_rows=1,
+        max_groups=1,
+        bounds=bounds,
+        keys={"plan": ["a", "b"]},
+        budget=dp.Budget(epsilon=99, delta=0.5),
+    )
+
+
+QUESTIONS: dict[str, Callable[[PrivateTable], Any]] = {
+    "count and sum": lambda t: t.agg(n=t.x.count(), s=t.x.sum()).release(epsilon=1),
+    "mean": lambda t: t.agg(m=t.x.mean()).release(epsilon=1).mutate(r=_.m / 3),
+    "variance": lambda t: t.agg(v=t.x.var()).release(epsilon=1, delta=1e-6),
+    "median": lambda t: t.agg(m=t.x.median()).release(epsilon=1),
+    "cube": lambda t: t.group_by("plan", cube=True).agg(n=_.count(), s=_.x.sum()).release(epsilon=1),
+    "unlisted keys": lambda t: t.group_by("day", keys=dp.UNKNOWN).agg(s=_.x.sum()).release(epsilon=1, delta=0.1),
+    "truncated total": lambda t: t.truncated_total(t.x.clip(0, 10), epsilon=1),
+    "distinct values": lambda t: t.count_distinct("plan", epsilon=1),
+    "clusters": lambda t: t.kmeans("x", n_clusters=2, epsilon=1),
+    "log": lambda t: dp.release_log(t, user="who", item="plan", count="x", epsilon=1, delta=0.1),
+}  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.cases
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_no_question_fails_for_what_the_program_around_has_set(name: str, host: Callable[[], Any]) -> None:
+    for odd in (ODD[0], *ODD[1 + len(name) % 3 :: 3]):
+        with host():
+            QUESTIONS[name](people(odd))
+
+
+@pytest.mark.parametrize("algorithm", ["best", "lloyd"])
+@pytest.mark.parametrize("host", HOSTS)
+def test_no_row_makes_clustering_of_arrays_fail(host: Callable[[], Any], algorithm: str) -> None:
+    """One row next to 0 raised, where NumPy was asked to raise, and no other row did."""
+    for odd in ODD:
+        given = rows(odd, object)[["x"]]
+        with host():
+            found = dp.KMeans(1, epsilon=1, bounds=(-1e7, 1e7), algorithm=algorithm).fit(given)
+        assert np.isfinite(found.cluster_centers_).all()
