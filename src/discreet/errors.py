@@ -170,4 +170,6 @@ def nearest(name: object, known: Iterable[object]) -> str:
     """A cure for a misspelt name: the nearest known one, or the list of all."""
     name, names = name if isinstance(name, str) else shown(name), [str(one) for one in known]
     close = get_close_matches(name, names, n=1)
+    if not names:
+        return "there are none."
     return f"did you mean {close[0]!r}?" if close else f"the known names are {', '.join(map(repr, names))}."

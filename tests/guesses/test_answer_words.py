@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 from ibis import _
 
 import discreet as dp
@@ -144,6 +145,7 @@ def test_answers_and_budgets_say_what_to_write() -> None:
     assert misjudged(CALLS) == {}
 
 
+PLANS = pa.table({"plan": ["free", "25%"]})
 OTHERS = {
     "ranges.median()": "write .quantile(0.5), which has .value, .low an",
     "ranges.mean()": "ask for it beside, .agg(m=_.age.mean()): bins",
@@ -169,6 +171,24 @@ OTHERS = {
     "distinct.high": "write .at_least(0.95), a bound from below; the",
     "distinct.mean()": "there are at_least, column, limit, receipt, to",
     "clusters.epsilon": "write .receipt.charge, which has .epsilon, .de",
+    "levels.to_pyarrow()": "write answer['county'] for the Arrow table of",
+    "levels.to_pandas()": "write .to_pandas('county').",
+    "levels.df": "write answer['county'] for the Arrow table of",
+    "levels.plot()": "write .to_pandas('county').plot(), of one of i",
+    "levels.total": "write .sum('county', 'n'), which has .value, .",
+    "levels.ci": "write .intervals(confidence=0.9), the tables o",
+    "levels.counts()": "write .release(epsilon=1, integers=True), for",
+    "levels.having(_.n > 1)": "write answer['county'] for a table, and filter",
+    "levels.sum()": "write .sum('county', 'n', state='north').",
+    'levels.sum("plan")': "write .sum('county', 'n', state='north').",
+    'levels.sum(level="plan", column="n")': "write .sum('county', 'n', state='north').",
+    'levels.sum("plan", "n", {"plan": "free"})': "write .sum('county', 'n', state='north').",
+    'levels.sum("total", "n", plan="free")': "leave them out: the total has no keys.",
+    'levels.difference("plan", {"plan": "free"}, {"plan": "25%"})': "write .difference('county', 'n', {'state': 'no",
+    'levels.sum("plan", "n").intervals(0.9)': "write .interval(0.9), or .low and .high.",
+    'levels.sum("plan", "n").total': "write .value.",
+    'together.sum("by_plan")': "write .sum('by_plan', 'n', plan='free').",
+    'together.sum("by_plan", "n").ci': "write .interval(0.9), or .low and .high.",
     "clusters.labels": "there are centers, columns, ",
 }
 
@@ -182,6 +202,9 @@ def test_answers_of_other_kinds_say_so_too() -> None:
         "together": dp.batch(by_plan=plans.agg(n=_.count()), twice=plans.agg(n=_.count())).release(epsilon=1),
         "chosen": table.choose([1, 2], score=lambda c: _.visits == c, epsilon=1),
         "distinct": table.count_distinct("age", epsilon=1),
+        "levels": table.hierarchy(["plan"], keys=dp.public_keys(PLANS), max_groups=1)
+        .agg(n=_.count())
+        .release(epsilon=1),
         "clusters": table.kmeans(["age", "visits"], n_clusters=2, epsilon=1),
     }
     assert misjudged(OTHERS, **answers) == {}

@@ -46,7 +46,7 @@ CALLS = {
     'people.rename({"age": "years"})': "write .rename({'years': 'age'}).",
     'people.rename("age", "years")': "write .rename(years='age').",
     'people.drop("agee")': "did you mean 'age'?",
-    'people.drop(columns=["age"])': "the known names are .",
+    'people.drop(columns=["age"])': "write .drop('age').",
     'people.cast("float64")': "write .cast({'age': 'float64'}).",
     'people.cast({"age": "float46"})': "is not coercible to a DataType",
     "people.agg()": "write .agg(n=_.count(), mean=_.age.mean()).",

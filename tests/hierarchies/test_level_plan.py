@@ -139,6 +139,20 @@ def test_weights_move_the_price_to_a_level() -> None:
     assert weighted.shares[0][1] > even.shares[0][1]
 
 
+def test_weights_are_stated_in_order_or_by_level() -> None:
+    listed = planned(asked(protected()), epsilon=1, weights=[1, 50, 1])
+    for same in ({"state": 50}, np.array([1, 50, 1]), (2, 100, 2)):
+        assert planned(asked(protected()), epsilon=1, weights=same).shares == listed.shares
+    for wrong, words in (
+        ({"stat": 5}, "(?s)weights of levels of the path, got weights='stat'.*'state'"),
+        ([1, 2], r"weights of 3 levels, got weights=\[1, 2\]"), ("abc", "weights of 3 levels"),
+        ([1, -1, 1], "weights of 0 or more"), ([1, 1, 0], "above 0 for 'county'"),
+        ({"state": "much"}, r"a number, got weights\['state'\]='much'"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidParameter, match=words):
+            planned(asked(protected()), epsilon=1, weights=wrong)
+
+
 @pytest.mark.parametrize("integers", [False, True])
 def test_targets_are_met_and_no_more(*, integers: bool) -> None:
     plan = planned(asked(protected()), within={"county": 40, "total": 12}, integers=integers)

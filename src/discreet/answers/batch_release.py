@@ -19,6 +19,7 @@ from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest, printable
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import TABLES, ReleasedNames
+from discreet.guesses.misfit_calls import worded
 from discreet.planning.batch_planner import BatchPlan, Name, table_named
 from discreet.planning.plan import Query
 from discreet.planning.planner import level
@@ -102,6 +103,7 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
     def __len__(self) -> int:
         return len(self._tables)
 
+    @worded(".sum('by_plan', 'n', plan='free')")
     def sum(self, table: Any, column: str, /, **cells: Any) -> Combination:
         """The sum of a column over some cells of a table: all of them, or those of the stated keys.
 
@@ -121,6 +123,7 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
         """
         return self.weighted(table, column, self._chosen(self._tables[self._planned(table)], cells))
 
+    @worded(".difference('by_plan', 'n', {'plan': 'free'}, {'plan': '25%'})")
     def difference(
         self, table: Any, column: str, first: Mapping[str, Any], second: Mapping[str, Any], /
     ) -> Combination:
@@ -154,6 +157,7 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
         weights = self._chosen(release, first) - self._chosen(release, second)
         return self.weighted(table, column, weights)
 
+    @worded(".weighted('by_plan', 'n', weights)")
     def weighted(self, table: Any, column: str, weights: ArrayLike) -> Combination:
         """The sum of a column over the cells of a table, each times its weight, a number for each row; errors as of
         `sum`.
@@ -162,7 +166,7 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
         place = self._plan.query.names.index(name)
         release = self._tables[name]
         weights = row_weights(weights, len(release))
-        if column not in release.columns:
+        if not isinstance(column, str) or column not in release.columns:
             raise InvalidParameter(
                 expected("a column of the table", "column", column, nearest(column, release.columns))
             )
@@ -202,6 +206,7 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
             wanted &= np.array([one in values for one in held])
         return wanted.astype(np.float64)
 
+    @worded(".intervals(confidence=0.9)")
     def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> dict[Name, pa.Table]:
         """Values and ends of each table at another confidence, for nothing: per cell, or with `simultaneous` for all
         cells, columns and tables at once (Bonferroni).

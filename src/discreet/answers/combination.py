@@ -30,6 +30,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from discreet.errors import InvalidParameter, NoTruth, expected
+from discreet.guesses.answer_words import COMBINATION
+from discreet.guesses.near_names import NearNames
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, within
 from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.joint_batch import Forms, JointBatchPlan
@@ -57,10 +59,11 @@ class LinearNoise(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Combination(NoTruth):
+class Combination(NearNames, NoTruth):
     """A linear combination of the cells of an answer; made by ``.sum`` of a batch or a hierarchy."""
 
     _ask: ClassVar[str] = "ask for its ends, combination.low > 0."
+    _instead: ClassVar[Mapping[str, str]] = COMBINATION
 
     plan: BatchPlan | LinearNoise
     """What says how large the noise is of all that may be added."""

@@ -89,6 +89,37 @@ TABLES: Mapping[str, str] = {
     **dict(each("write .intervals(confidence=0.9), or answer['by_plan'].intervals(0.9).", WIDTHS)),
 }
 
+LEVELS: Mapping[str, str] = {
+    **COSTS,
+    **dict(each("write answer['county'] for the Arrow table of a level, or .to_pandas('county').", f"{FRAMES} table")),
+    **dict(each("write .to_pandas('county').plot(), of one of its levels.", "plot hist bar bars show display savefig")),
+    **dict(
+        each("write .sum('county', 'n'), which has .value, .low and .high.", f"{MEANS} value item result total count")
+    ),
+    **dict(each("write .intervals(confidence=0.9), the tables of all levels.", WIDTHS)),
+    **dict(
+        each(
+            "write .release(epsilon=1, integers=True), for whole numbers that add up.", "counts integers rounded round"
+        )
+    ),
+    **dict(
+        each("write answer['county'] for a table, and filter that.", "having filter query where order_by limit mutate")
+    ),
+    "to_pyarrow": "write answer['county'] for the Arrow table of a level.",
+    "levels": "write list(answer).",
+}
+
+LEVEL_FILES: Mapping[str, str] = {
+    **COSTS,
+    **dict(each("leave to= out: sums of cells need their noise in memory.", "sum difference weighted intervals")),
+    **dict(each("write pandas.read_parquet(files['county']).", f"{FRAMES} to_pandas to_pyarrow")),
+}
+
+COMBINATION: Mapping[str, str] = {
+    **dict(each("write .interval(0.9), or .low and .high.", f"{WIDTHS} upper lower")),
+    **dict(each("write .value.", "values item result answer estimate sum total count")),
+}
+
 VALUE = "item result answer get n number"
 FRAME_OF_ONE = dict(each("write .to_pyarrow().to_pandas().", f"{FRAMES} to_pandas"))
 

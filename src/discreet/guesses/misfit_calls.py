@@ -89,16 +89,17 @@ def _misfit(function: Callable[..., Any], line: str, args: tuple[Any, ...], name
     by_place = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     names = [one.name for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
     names = [name for name in names if name not in ("self", "cls")]
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters)
     for name, value in named.items():
-        if name not in names:
-            cure = _renamed(name, names)
+        if name not in names and not takes_any:
+            cure = _renamed(name, names) if names else f"write {_filled(line, given)}."
             return f"Expected an argument of {_said(function, args)}, got {name}={shown(value)}.\nHint: {cure}"
     if len(args) > len(by_place):
         beyond = given[len(by_place) - is_method :]
         return f"Expected arguments by name, got {', '.join(map(shown, beyond))}.\nHint: write {_filled(line, given)}."
-    needed = [
-        one.name for one in parameters if one.default is one.empty and one.name in names and one.name not in named
-    ]
+    passed = {one.name for one in by_place[: len(args)]} | {name for name in named if name in names}
+    named_one_by_one = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    needed = [one.name for one in named_one_by_one if one.default is one.empty and one.name not in passed]
     return f"Expected a value for {' and '.join(needed)}, got none.\nHint: write {_filled(line, given)}."
 
 

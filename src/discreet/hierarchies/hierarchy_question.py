@@ -12,7 +12,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.given_values import flag, in_memory
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_files import LevelFiles, write_levels
-from discreet.hierarchies.level_plan import LevelPlan, level_plan, plan_within
+from discreet.hierarchies.level_plan import LevelPlan, level_plan, plan_within, stated_weights_of
 from discreet.hierarchies.measured_levels import CONFIDENCE, HierarchyRelease, release_levels, stored_levels
 from discreet.hierarchies.place_keys import TOTAL, MarkedPlaces, PlaceKeys, Places
 from discreet.planning.group_keys import Keys, grouping, listed
@@ -132,7 +132,7 @@ class HierarchyQuestion(Unreleased):
         rho: object = None,
         within: Mapping[str, object] | None = None,
         shares: Sequence[object] | None = None,
-        weights: Sequence[object] | None = None,
+        weights: Mapping[str, object] | Sequence[object] | None = None,
         integers: bool = False,
         confidence: float = 0.95,
     ) -> Explanation:
@@ -159,7 +159,7 @@ class HierarchyQuestion(Unreleased):
         rho: object = None,
         within: Mapping[str, object] | None = None,
         shares: Sequence[object] | None = None,
-        weights: Sequence[object] | None = None,
+        weights: Mapping[str, object] | Sequence[object] | None = None,
         integers: bool = False,
         confidence: float = 0.95,
         fresh: bool = False,
@@ -175,7 +175,7 @@ class HierarchyQuestion(Unreleased):
         rho: object = None,
         within: Mapping[str, object] | None = None,
         shares: Sequence[object] | None = None,
-        weights: Sequence[object] | None = None,
+        weights: Mapping[str, object] | Sequence[object] | None = None,
         integers: bool = False,
         confidence: float = 0.95,
         fresh: bool = False,
@@ -190,7 +190,7 @@ class HierarchyQuestion(Unreleased):
         rho: object = None,
         within: Mapping[str, object] | None = None,
         shares: Sequence[object] | None = None,
-        weights: Sequence[object] | None = None,
+        weights: Mapping[str, object] | Sequence[object] | None = None,
         integers: bool = False,
         confidence: float = 0.95,
         fresh: bool = False,
@@ -206,7 +206,7 @@ class HierarchyQuestion(Unreleased):
                 column are no wider.
             shares: of the price, one for each level, the total first, in proportion to each other; 0 for a level that
                 is not measured. Without, those with the least sum of the levels' mean variances,
-            weights: weighted by these.
+            weights: weighted by these, in the same order or by level, ``{"county": 4}``, 1 for those that are left out.
             integers: whether counts are rounded to whole numbers that still add up. Estimates are unbiased without.
             confidence: of the intervals.
             fresh: draws anew, and pays again, where the same was asked before.
@@ -249,7 +249,7 @@ class HierarchyQuestion(Unreleased):
                 cure = "leave it out, or weight the levels: weights=[1, 1, 4]; an answer is held, and then written."
                 raise InvalidQuery(expected("what a service takes of a hierarchy", name, given, cure))
         epsilon, delta, rho = price
-        named = None if weights is None else dict(zip(self._places.levels, weights, strict=True))
+        named = None if weights is None else stated_weights_of(weights, self._places.levels)
         return ReleaseCall(
             document=self.document,
             price={"epsilon": epsilon, "delta": delta, "rho": rho, "within": within},

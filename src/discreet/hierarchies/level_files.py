@@ -51,7 +51,7 @@ from discreet.curator.protected_table import Protected
 from discreet.curator.transaction import Drawing, Turn, charge_to, once, paid
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest, printable
 from discreet.exact.given_values import path_of
-from discreet.guesses.answer_words import ReleasedNames
+from discreet.guesses.answer_words import LEVEL_FILES, ReleasedNames
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_plan import LevelPlan
 from discreet.hierarchies.level_stream import Exact, bounds_of, cut_of, stream
@@ -75,6 +75,7 @@ class LevelFiles(ReleasedNames, Mapping[str, Path]):
     """
 
     _ask: ClassVar[str] = "ask for a level, files['county'], or for its length, len(files)."
+    _instead = LEVEL_FILES
 
     path: Path
     """The folder."""

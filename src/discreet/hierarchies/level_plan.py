@@ -32,8 +32,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
-from discreet.exact.amounts import positive
+from discreet.exact.amounts import fraction, positive
 from discreet.exact.cached_property import cached_property
+from discreet.exact.given_values import in_memory
 from discreet.hierarchies.place_keys import Places
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning import forms
@@ -170,7 +171,8 @@ def _level_plan(
     plan: Plan, places: Places, offer: Price, parts: list[Fraction] | None, weights: object, *, integers: bool
 ) -> LevelPlan:
     noises, shares = [], []
-    factors = None if weights is None else [float(one) for one in stated_shares(weights, len(places.levels))]
+    stated = None if weights is None else stated_weights_of(weights, places.levels).values()
+    factors = None if stated is None else [float(one / sum(stated)) for one in stated]
     for block in plan.blocks:
         moved = sensitivities(plan, block, places, offer.law)
         own = parts
@@ -180,6 +182,25 @@ def _level_plan(
         shares.append(tuple(own))
         noises.append(_levels(offer, moved, [block.share * part for part in own]))
     return LevelPlan(places, plan, tuple(shares), tuple(noises), offer, integers)
+
+
+def stated_weights_of(weights: object, levels: Sequence[str]) -> dict[str, Fraction]:
+    """The weights of levels, stated in their order or by name, 1 for those that are left out."""
+    names, given = list(levels), weights if isinstance(weights, Mapping) else None
+    if given is None and in_memory(weights):
+        listed = list(weights)
+        given = dict(zip(names, listed, strict=True)) if len(listed) == len(names) else None
+    cure = f"write weights={{{names[-1]!r}: 4}}, or one number for each level from the top down."
+    if given is None:
+        raise InvalidParameter(expected(f"weights of {len(names)} levels", "weights", weights, cure))
+    for name in given:
+        if name not in names:
+            raise InvalidParameter(expected("weights of levels of the path", "weights", name, nearest(name, names)))
+    found = {name: fraction(f"weights[{name!r}]", given.get(name, 1)) for name in names}
+    if min(found.values()) < 0 or not found[names[-1]]:
+        what = f"weights of 0 or more, above 0 for {names[-1]!r}, of which the others are sums"
+        raise InvalidParameter(expected(what, "weights", weights, cure))
+    return found
 
 
 def _levels(offer: Price, moved: Sequence[tuple[Fraction, Size]], shares: Sequence[Fraction]) -> Levels:

@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 from discreet.answers.combination import Combination, Parts
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.cached_property import cached_property
+from discreet.exact.given_values import in_memory
 from discreet.hierarchies.level_answers import Answers
 from discreet.noise.summed_noise import SummedNoise
 from discreet.planning.noise_laws import width_of
@@ -128,8 +129,9 @@ def chosen(table: pa.Table, keys: tuple[str, ...], cells: Mapping[str, Any]) -> 
     wanted = np.ones(table.num_rows, dtype=bool)
     for key, given in cells.items():
         if key not in keys:
-            raise InvalidParameter(expected("keys of the level", "cells", key, nearest(key, keys)))
-        values = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
+            cure = nearest(key, keys) if keys else "leave them out: the total has no keys."
+            raise InvalidParameter(expected("keys of the level", "cells", key, cure))
+        values = list(given) if in_memory(given) or isinstance(given, set | frozenset) else [given]
         held = table[key].unique()
         for value in values:
             if not _holds(held, value):

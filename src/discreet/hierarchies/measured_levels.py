@@ -39,7 +39,8 @@ from discreet.curator.serialization import packed
 from discreet.curator.transaction import Drawing, charge_to, released
 from discreet.errors import InvalidParameter, expected, nearest, printable
 from discreet.exact.given_values import flag
-from discreet.guesses.answer_words import ReleasedNames
+from discreet.guesses.answer_words import LEVELS, ReleasedNames
+from discreet.guesses.misfit_calls import worded
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_answers import Answers, Noisy, Part
 from discreet.hierarchies.level_plan import LevelPlan
@@ -73,6 +74,7 @@ class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
     """
 
     _ask: ClassVar[str] = "ask for a level, answer['county'], or for its length, len(answer)."
+    _instead = LEVELS
 
     def __init__(self, answers: Answers, facts: Mapping[str, Any], confidence: float) -> None:
         self._answers, self._sums, self._confidence = answers, LevelSums(answers), confidence
@@ -105,6 +107,7 @@ class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
         """The names of the aggregates."""
         return tuple(column.aggregate.name for column in self._answers.plan.plan.columns)
 
+    @worded(".intervals(confidence=0.9)")
     def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> dict[str, pa.Table]:
         """The tables of all levels with intervals at another confidence, for nothing: per cell, or with `simultaneous`
         for all cells, columns and levels at once (Bonferroni).
@@ -117,6 +120,7 @@ class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
         levels = enumerate(places.levels)
         return {name: self._answers.table(level, places.named(level), wanted) for level, name in levels}
 
+    @worded(".sum('county', 'n', state='north')")
     def sum(self, level: str, column: str, /, **cells: Any) -> Combination:
         """The sum of a column over some cells of a level: all of them, or those of the stated keys.
 
@@ -146,6 +150,7 @@ class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
         """
         return self.weighted(level, column, chosen(self[level], self._keys(level), cells))
 
+    @worded(".difference('county', 'n', {'state': 'north'}, {'state': 'south'})")
     def difference(
         self, level: str, column: str, first: Mapping[str, Any], second: Mapping[str, Any], /
     ) -> Combination:
@@ -179,6 +184,7 @@ class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
                 raise InvalidParameter(expected("a dict of keys", name, cells, cure))
         return self.weighted(level, column, chosen(table, keys, first) - chosen(table, keys, second))
 
+    @worded(".weighted('county', 'n', weights)")
     def weighted(self, level: str, column: str, weights: ArrayLike) -> Combination:
         """The sum of a column over the cells of a level, each times its weight, a number for each row of its table;
         errors as of `sum`.
@@ -186,7 +192,7 @@ class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
         table, place = self[level], self._answers.plan.places.levels.index(level)
         own = row_weights(weights, table.num_rows)
         found = {one.aggregate.name: one for one in self._answers.plan.plan.columns}
-        if column not in self.columns:
+        if not isinstance(column, str) or column not in found:
             raise InvalidParameter(expected("a column of the level", "column", column, nearest(column, found)))
         return self._sums.combination(place, found[column], table[column].to_numpy(), own, self._confidence)
 
@@ -199,6 +205,7 @@ class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
         """What was promised, and the noise of each level. A copy, ready for JSON."""
         return Receipt.of(self._receipt)
 
+    @worded(".to_pandas('county')")
     def to_pandas(self, level: str) -> pd.DataFrame:
         """The table of a level as a pandas frame."""
         frame: pd.DataFrame = self[level].to_pandas()

@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive, root_above
-from discreet.exact.given_values import flag
+from discreet.exact.given_values import flag, in_memory
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import RandomWords, fresh_words
@@ -209,7 +209,7 @@ def stated_shares(shares: object, levels: int) -> list[Fraction]:
     >>> stated_shares([1, 3], 2)
     [Fraction(1, 4), Fraction(3, 4)]
     """
-    listed = list(shares) if isinstance(shares, list | tuple) else []
+    listed = list(shares) if in_memory(shares) else []
     found = [fraction("shares", share) for share in listed]
     if len(found) != levels or min(found) < 0 or not found[-1]:
         cure = "give one number for each level from the top down, 0 for one that is not measured; never for the last."
