@@ -17,7 +17,7 @@ Proof
     symmetric C, which is D^-1/2 - D^-1/2 F D^-1/2 for C = D^-1/2. In the trace of D + E times that only tr D^1/2 and
     the sum remain, as E and F have no blocks on the diagonal. To leave out eigenvectors of D makes no trace of a root
     larger.
-    *Subspaces.* Along an axis take v_i^1/2 first, and the eigenvectors of K_i on the rest, of which so many are kept. A
+    *Subspaces.* Along an axis take v_i^1/2 first, and the eigenvectors of K_i on the rest, some of which are kept. A
     product of basis vectors belongs to the set U of the axes along which it has none of the kept, and to these: K_i is
     diagonal along them, so each block is a number, the product of the eigenvalues, times one matrix M_U of kept vectors
     along the other axes. So one matrix for each U has all eigenvalues of D. M has nothing but what is along v_i^1/2 on
@@ -62,6 +62,7 @@ PAIR = 2**16
 
 LEAST = 1e-13
 """Of the largest eigenvalue of a block; what is smaller is left out."""
+TINY = 1e-300
 STEPS = 24
 """Into which the eigenvalues of an axis are divided where terms of each are added."""
 
@@ -88,19 +89,21 @@ class PinchedAxis:
         whole = whole - 2 * np.outer(mirror, mirror @ whole)
         whole = whole - 2 * np.outer(whole @ mirror, mirror)
         values, vectors = np.linalg.eigh(whole[1:, 1:])
-        return cls(total, float(whole[0, 0]), (whole[0, 1:] @ vectors)[::-1], np.maximum(values, 0.0)[::-1])
+        beside, values = whole[0, 1:] @ vectors, np.maximum(values, 0.0)
+        order = np.argsort(-(beside**2) / np.sqrt(np.maximum(values, LEAST * values.max(initial=0.0) + TINY)))
+        return cls(total, float(whole[0, 0]), beside[order], values[order])
 
     def kept(self, number: int) -> Reals:
-        """The matrix of the first vector and so many others."""
+        """The matrix of the first vector and of so many others, those that would lose the most."""
         own = np.diag(np.concatenate([[self.first], self.values[:number]]))
         own[0, 1:] = own[1:, 0] = self.beside[:number]
         return own
 
     def others(self, number: int) -> tuple[Reals, Reals]:
-        """The roots of the eigenvalues beside those, and their squared entries in the first row."""
-        values, beside = self.values[number:], self.beside[number:]
-        real = values > LEAST * self.values[0] if len(values) else np.zeros(0, dtype=bool)
-        return np.sqrt(values[real]), beside[real] ** 2
+        """The roots of the eigenvalues beside those, the largest first, and their squared entries in the first row."""
+        order = number + np.argsort(-self.values[number:])
+        order = order[self.values[order] > LEAST * self.values.max(initial=0.0)]
+        return np.sqrt(self.values[order]), self.beside[order] ** 2
 
 
 @dataclass(frozen=True, eq=False)

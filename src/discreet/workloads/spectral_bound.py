@@ -35,6 +35,9 @@ from discreet.workloads.matrix_strategy import MOST_CELLS, MOST_ENTRIES, rows_of
 from discreet.workloads.product_bound import least_of_products
 from discreet.workloads.split_products import squares_of
 
+WORK = 2.0**30
+"""Of a bound from fewer rows: a second, as it is found whenever a batch is planned."""
+
 
 def least_total(sizes: Sequence[int], tables: Sequence[CellTable]) -> float | None:
     """The bound; None where it would have to be found from too many cells.
@@ -52,7 +55,7 @@ def least_total(sizes: Sequence[int], tables: Sequence[CellTable]) -> float | No
         return sum(spaces[subset] * math.sqrt(value) for subset, value in values.items()) ** 2 / cells
     queries = sum(math.prod(table.shape(sizes)) for table in tables)
     if cells > MOST_CELLS or cells * queries > MOST_ENTRIES:
-        return least_of_products(sizes, tables, [squares_of(table) for table in tables])
+        return least_of_products(sizes, tables, [squares_of(table) for table in tables], work=WORK)
     rows = np.concatenate([math.sqrt(table.weight) * rows_of(sizes, table) for table in tables])
     roots = np.sqrt(np.maximum(np.linalg.eigvalsh(rows.T @ rows), 0.0))
     return float(roots.sum()) ** 2 / cells
