@@ -89,6 +89,9 @@ def releases(folder: Path) -> None:
         by="number", start=0, every=30, until=89, max_steps=2
     )
     series.agg(n=_.count()).release(through=29, epsilon=1, delta=1e-5)
+    pairs = ROWS.append_column("other", ROWS["person"])
+    shared = dp.protect_shared(pairs, each_of=("person", "other"), budget=budget, name="pairs")
+    shared.truncated_total(epsilon=1, most=4)
     later = people.refreshed(ROWS, version=2).select("person", "age")
     later.join(people.select("person", "page"), on="person").count().release(epsilon=1)
 

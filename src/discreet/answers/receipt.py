@@ -95,7 +95,7 @@ class Receipt(NearNames, dict[str, Any]):
 
     @property
     def unit(self) -> tuple[str, ...]:
-        """The columns that together name who is protected; none where a row, or each of several columns, names one."""
+        """The columns that together name who is protected; none where each row is a unit, or each column names one."""
         stated = self.get("unit", [])
         return tuple(stated) if isinstance(stated, list) else ()
 
