@@ -296,12 +296,23 @@ def test_an_answer_is_one_row() -> None:
         table = answer.to_pyarrow(0.99)
         assert table.schema == question._shape()
         assert table.schema.field("value").type == kind
-        ends = {"value_low": answer.at_least(0.99), "value_high": math.inf}
+        ends = {"value_low": min(answer.at_least(0.99), answer.value), "value_high": math.inf}
         assert table.to_pylist() == [{"limit": answer.limit, "value": answer.value, **ends}]
     largest = protected().truncated_total(limit=2**39, epsilon=10**-15)
     [row] = largest.to_pyarrow().to_pylist()
     assert row["value"] in (largest.value, FARTHEST, -FARTHEST)
-    assert 0 <= row["value_low"] <= FARTHEST
+    assert row["value_low"] == min(row["value"], max(0, row["value_low"]))
+
+
+@pytest.mark.parametrize("stated", [{"limit": "race", "most": 16}, {"limit": 4}], ids=["a race", "a stated limit"])
+def test_no_low_end_is_above_its_value(stated: dict[str, Any]) -> None:
+    """Neither where noise is below 0, nor where another limit wins the race at another confidence."""
+    few = protected().filter(_.n < 6)
+    for _again in range(30):
+        answer = few.truncated_total("n", **stated).release(epsilon=0.1, fresh=True)
+        for confidence in (0.01, 0.5, 0.999):
+            [row] = answer.to_pyarrow(confidence).to_pylist()
+            assert row["value_low"] <= min(row["value"], answer.at_least(confidence))
 
 
 def heavy(seed: int) -> pa.Table:

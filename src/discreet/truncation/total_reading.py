@@ -96,7 +96,8 @@ class TruncatedTotal(ReleasedNames):
 
     def to_pyarrow(self, confidence: object = CONFIDENCE) -> pa.Table:
         """One row: the limit, the noisy total, and the ends of its interval, which has no upper one."""
-        row = {LIMIT: self.limit, "value": self.value, "value_low": self.at_least(confidence), "value_high": math.inf}
+        low = min(self.at_least(confidence), self.value)  # the race may be won otherwise at 95 %, or noise be below 0
+        row = {LIMIT: self.limit, "value": self.value, "value_low": low, "value_high": math.inf}
         if self._reading.parts == 1:
             row |= {name: max(-FARTHEST, min(int(row[name]), FARTHEST)) for name in ("value", "value_low")}
         return pa.Table.from_pylist([row], self._reading.shape)
