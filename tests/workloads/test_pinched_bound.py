@@ -62,6 +62,22 @@ def test_the_trace_of_a_root_is_never_below_its_bound(name: str, kind: str) -> N
         assert found[2] > 0.95 * exact
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_what_pinching_loses_is_bounded(seed: int) -> None:
+    """For any matrix and any blocks; those of small eigenvalues and strong couplings are the hard ones."""
+    generator = np.random.default_rng(seed)
+    rows = generator.normal(size=(12, 12)) * generator.uniform(0, 1, 12) ** 4
+    whole, blocks = rows.T @ rows, generator.integers(0, 3, 12)
+    pinched = np.where(np.equal.outer(blocks, blocks), whole, 0.0)
+    values, vectors = np.linalg.eigh(pinched)
+    roots = np.sqrt(values)
+    entries = vectors.T @ (whole - pinched) @ vectors
+    lost = float((entries**2 / (np.add.outer(roots, roots) * np.multiply.outer(roots, roots))).sum())
+    exact = float(np.sqrt(np.maximum(np.linalg.eigvalsh(whole), 0.0)).sum())
+    assert float(roots.sum()) - lost <= exact * (1 + 1e-9)
+    assert exact <= float(roots.sum()) * (1 + 1e-9)
+
+
 def test_squares_that_the_sum_is_an_eigenvector_of_lose_nothing() -> None:
     axes = [PinchedAxis.of(np.eye(length) * 2 + 1, np.ones(length)) for length in LENGTHS]
     squares, even = [np.eye(length) * 2 + 1 for length in LENGTHS], [np.ones(length) for length in LENGTHS]
