@@ -46,7 +46,7 @@ def test_csv_that_cannot_be_written(path: object) -> None:
 
 
 @pytest.mark.parametrize("path", ["s3://bucket/answer", Path("gs://bucket/answer"), "file:///tmp/answer", "no:/answer"])
-@pytest.mark.parametrize("export", ["to_parquet.parquet", "to_csv.csv", "to_excel.xlsx", "plot.png"])
+@pytest.mark.parametrize("export", ["to_parquet.parquet", "to_csv.csv", "to_excel.xlsx"])
 def test_an_address_is_refused(export: str, path: str | Path) -> None:
     """Arrow went to the network for it, and others made folders of its name."""
     method, ending = export.split(".")
@@ -54,6 +54,11 @@ def test_an_address_is_refused(export: str, path: str | Path) -> None:
     call = getattr(answer(), method)
     with pytest.raises(dp.InvalidParameter, match=r"a path, and no address, got path=.*\n.*upload it from there"):
         call(path=place)
+
+
+def test_a_picture_has_no_address() -> None:
+    with pytest.raises(dp.InvalidParameter, match="a place that can be written"):
+        answer().plot(path="s3://bucket/answer.png")
 
 
 def test_a_name_with_a_colon_is_a_name(tmp_path: Path) -> None:

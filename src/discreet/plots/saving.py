@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.given_values import place_to_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +23,9 @@ def kept(figure: Figure, path: object) -> Figure:
 
 def save(figure: Figure, path: object) -> None:
     """Writes a figure, in the format that the name ends with; refuses what is no place for one."""
-    place = Path(place_to_write(path, "errors.png"))
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidParameter(expected("a path for a picture", "path", path, 'write path="errors.png".'))
+    place = Path(path)
     kinds = figure.canvas.get_supported_filetypes()
     if place.suffix[1:].lower() not in kinds:
         cure = f"end it with one of {', '.join('.' + kind for kind in sorted(kinds))}."
