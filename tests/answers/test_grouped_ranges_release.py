@@ -183,7 +183,7 @@ def test_an_edge_or_percent_in_place_of_a_share_is_told_what_to_write(group: str
     for edge in (45, date(2024, 5, 1)):
         with pytest.raises(InvalidParameter, match=r"\.cdf\(\) has all edges; .* write \.between\(0, edge\)"):
             answer.cdf(edge)
-    with pytest.raises(InvalidParameter, match=r"rows between 0 and 1, got share=50\.\n.*quantile\(0\.5\)"):
+    with pytest.raises(InvalidParameter, match=r"a share of the rows between 0 and 1, got share=50\.\n.*e\(0\.5\)"):
         answer.quantile(50)
     with pytest.raises(InvalidParameter, match="a confidence between 0 and 1, got confidence=95"):
         answer.quantile(0.5, 95)
