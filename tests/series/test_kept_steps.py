@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
+import datetime
 import shutil
-import subprocess
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ibis
@@ -21,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.errors import EngineError, InvalidParameter, InvalidQuery
 from discreet.query.table import PrivateTable
 from discreet.series.kept_steps import KeptSteps, scanned_column
 from discreet.series.series_record import key_of, points_of
@@ -35,20 +34,6 @@ KEY = key_of("hospital", "series")
 def between(first: int, end: int, table: pa.Table = ROWS) -> pa.Table:
     """The rows of some days, and of no others."""
     return until(end, table).filter(pc.greater_equal(until(end, table)["day"], pa.scalar(day(first))))
-
-
-@pytest.fixture(name="seen")
-def _seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
-    """The exact totals that each release added noise to."""
-    found: Seen = []
-    plain = KeptSteps.totals
-
-    def totals(*given: Any) -> Any:
-        found.append(plain(*given))
-        return found[-1]
-
-    monkeypatch.setattr(KeptSteps, "totals", totals)
-    return found
 
 
 def grown(tables: list[Any], ends: list[int], folder: Path, ask: Any = asked, **stated: Any) -> PrivateTable:
@@ -284,6 +269,48 @@ def test_an_older_version_of_the_table_is_refused(tmp_path: Path, monkeypatch: p
     assert len(asked(second).release(through="2026-01-05"))
 
 
+def test_older_rows_are_not_kept_once_another_process_was_quicker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has the newer rows goes on; records of older ones behind theirs would stop it for good."""
+    older = grown([until(4)], [4], tmp_path)
+    newer, plain = older.refreshed(until(9), version=2), KeptSteps._looked
+
+    def looked(*given: Any) -> Any:
+        monkeypatch.setattr(KeptSteps, "_looked", plain)
+        asked(newer).release(through="2026-01-05")
+        return plain(*given)
+
+    monkeypatch.setattr(KeptSteps, "_looked", looked)
+    with pytest.raises(EngineError):
+        asked(older).release(through="2026-01-07")
+    with pytest.raises(InvalidQuery, match="version '2' of the table"):
+        asked(older).release(through="2026-01-07")
+    asked(newer).release(through="2026-01-07")
+    assert [point.version for point in points_of(older.budget.points(KEY))] == ["1", "2", "2"]
+
+
+def test_a_folder_for_several_ledgers(tmp_path: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hospitals of one name, opened in one second: each publishes its own rows alone."""
+    now = datetime.datetime.now(datetime.UTC)
+    monkeypatch.setattr("discreet.series.publish_steps.datetime", SimpleNamespace(now=lambda _: now))
+    for rows in (ROWS, ROWS.slice(60)):
+        asked(protected(rows, keep_steps=tmp_path)).release(through="2026-01-03", rho=1)
+        assert np.array_equal(seen[-1][0], exact(asked(protected(rows, name="alone")), 3)[0])
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.long
+def test_numbers_that_leave_their_column(tmp_path: Path, seen: Seen) -> None:
+    """Steps before and behind all that a column of one byte can hold."""
+    rows = pa.table({"person": [1, 2, 3, 3], "hour": pa.array([-1, 2, 3, 127], pa.int8())})
+    table = dp.protect(rows, unit="person", max_rows=2, budget=dp.Budget(rho=1), name="hours", keep_steps=tmp_path)
+    series = table.series(by="hour", start=-200, until=300, every=1, max_steps=2).agg(n=lambda t: t.count())
+    for end in (-150, 3, 130, 140):
+        series.release(through=end, rho=1)
+    assert np.flatnonzero(seen[-1][0]).tolist() == [199, 202, 203, 327]
+
+
 @pytest.mark.long
 def test_files_of_kept_days_stay_shut(tmp_path: Path, seen: Seen) -> None:
     """Folders of days: what is in an old file is nothing that can be read, and the totals are those of before."""
@@ -314,86 +341,3 @@ def test_the_raw_column_of_a_column() -> None:
     assert scanned_column(scan.filter(scan.day == scan.other).select(when=scan.day), "when") == "day"
     assert scanned_column(scan.mutate(day=scan.day.truncate("M")), "day") is None
     assert scanned_column(scan.distinct(), "day") is None
-
-
-PROGRAM = """
-import os, pathlib, sys
-from discreet.ledger.budget import Budget
-import discreet as dp
-import scipy.linalg
-from series_fixtures import asked, protected
-
-path, folder, *cases = sys.argv[1:]
-
-def killing(kind, at, when):
-    where, name = {"link": (os, "link"), "sync": (os, "fsync"), "ledger": (Budget, "published")}[kind]
-    number, plain = [0], getattr(where, name)
-    def method(*given, **more):
-        number[0] += 1
-        found = plain(*given, **more) if when == "after" or number[0] != int(at) else None
-        if number[0] == int(at):
-            os.kill(os.getpid(), 9)
-        return found
-    setattr(where, name, method)
-
-def published(end):
-    asked(protected(budget=dp.Budget(rho=1, ledger=path), keep_steps=folder)).release(through=end, rho=1)
-
-def records():
-    return {one: one.read_bytes() for one in pathlib.Path(folder).rglob("*.steps")}
-
-def started(moment, end):
-    child = os.fork()
-    if not child:
-        if moment != "whole":
-            killing(*moment.split("-"))
-        published(end)
-        os._exit(0)
-    return child
-
-def ended(child):
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-for case in cases:
-    moment, *ends = case.split("=")
-    before = records()
-    found = [ended(child) for child in [started(moment, end) for end in ends]]
-    assert found == [0 if moment == "whole" else -9] * len(ends), (case, found)
-    assert all(records()[name] == content for name, content in before.items()), case
-"""
-MOMENTS = ("sync-1-before", "link-1-before", "link-1-after", "link-2-before", "link-2-after", "ledger-1-before")
-
-
-def ran(folder: Path, *cases: str) -> PrivateTable:
-    """The table after processes that ran, or were killed, one after the other."""
-    search = os.pathsep.join(one for one in sys.path if one)
-    places = (str(folder / "spent.db"), str(folder / "steps"))
-    program = [sys.executable, "-c", PROGRAM, *places, *cases]
-    subprocess.run(program, check=True, timeout=300, env={**os.environ, "PYTHONPATH": search})
-    return protected(budget=dp.Budget(rho=1, ledger=folder / "spent.db"), keep_steps=folder / "steps")
-
-
-@pytest.mark.long
-def test_killed_at_any_moment(tmp_path: Path, seen: Seen) -> None:
-    """Neither is a step lost nor one value replaced by another: what was kept or published stays, and the rest is read
-    by whoever comes next. Each process is killed at another moment, on its way to another day.
-    """
-    whole = [f"2026-01-{3 + place:02}" for place in range(len(MOMENTS))]
-    killed = [f"{moment}={end}" for moment, end in zip(MOMENTS, whole, strict=True)]
-    table = ran(
-        tmp_path, "whole=2026-01-02", *killed[:3], f"whole={whole[2]}", *killed[3:], "ledger-1-after=2026-01-10"
-    )
-    assert [one.end for one in points_of(table.budget.points(KEY))] == [2, 5, 10]
-    asked(table).release(through="2026-01-12")
-    assert np.array_equal(seen[-1][0], exact(asked(table), 12)[0])
-    assert len(list((tmp_path / "steps").rglob("*.units"))) == 1
-    assert not list((tmp_path / "steps").rglob(".*"))
-
-
-@pytest.mark.long
-def test_processes_at_once(tmp_path: Path, seen: Seen) -> None:
-    """Four at a time, to different ends: one sequence of records, one of points, and no file too many."""
-    table = ran(tmp_path, "whole=2026-01-02", "whole=2026-01-05=2026-01-06=2026-01-06=2026-01-09")
-    asked(table).release(through="2026-01-12")
-    assert np.array_equal(seen[-1][0], exact(asked(table), 12)[0])
-    assert len(list((tmp_path / "steps").rglob("*.units"))) == 1

@@ -119,7 +119,8 @@ class Connected(ABC):
     def since(self, column: str, first: object) -> Self:
         """The table without the rows of which a raw column is below a value, so that files without others stay shut."""
         made = copy.copy(self)
-        low = ibis.literal(first, type=self._raw[column].type())
+        # A whole number may be beyond what the column holds.
+        low = ibis.literal(first, type=None if isinstance(first, int) else self._raw[column].type())
         made._raw, made._seen = self._raw.filter(self._raw[column] >= low), None  # noqa: SLF001 (our own)
         return made
 

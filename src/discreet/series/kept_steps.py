@@ -40,6 +40,8 @@ Mutant
     test_rows_between_two_looks_count_for_nobody_new.
     first-step-unread: a step too many is left out unread; killed by test_a_unit_counts_in_its_first_steps.
     bounds-unasked: rows are left out whatever the bounds of their column; killed by test_dates_that_bounds_move.
+    records-of-older-rows: the version of the rows is compared with the first records alone; killed by
+    test_older_rows_are_not_kept_once_another_process_was_quicker.
     ledger-runs-ahead: records that were lost are read again; killed by test_steps_that_were_lost_are_refused.
 """
 
@@ -75,7 +77,7 @@ from discreet.series.active_steps import STEP, one_step_units
 from discreet.series.participation import Participation
 from discreet.series.series_plan import SeriesPlan, published_totals
 from discreet.series.series_record import Point, check_version
-from discreet.series.step_files import CURE, StepFiles
+from discreet.series.step_files import CURE, StepFiles, StepRecord
 
 if TYPE_CHECKING:
     from discreet.series.series_question import SeriesQuestion
@@ -139,22 +141,27 @@ class KeptSteps:
         kinds = {name: str(kind) for name, kind in self._kinds.items()}
         known = hashed(["kept steps", key, sha256(opening).hexdigest(), kinds])
         files = StepFiles(Path(str(self._source.keep_steps)), known)
-        records = files.records()
+        records = self._records(files)
         with suppress(FileNotFoundError):  # somebody is ahead
             files.units()
         end = records[-1].totals.end if records else 0
         if points and points[-1].kept and end < points[-1].end:
             what = f"the {points[-1].end:,} steps that were published of kept totals"
             raise InvalidParameter(expected(what, "keep_steps", f"{end:,} in the folder", CURE))
-        check_version([record.totals for record in records], self._source.declaration.version)
         return files
+
+    def _records(self, files: StepFiles) -> list[StepRecord]:
+        """All records, none of newer rows than these: another process may have read some meanwhile."""
+        records = files.records()
+        check_version([record.totals for record in records], self._source.declaration.version)
+        return records
 
     def totals(self, files: StepFiles, plan: SeriesPlan, last: int) -> list[NDArray[Any]]:
         """Of each block the exact totals of every step up to `last`, a row a step; those that are missing are read,
         and kept before anybody sees what is made of them.
         """
         while True:
-            records = files.records()
+            records = self._records(files)
             first = records[-1].totals.end if records else 0
             if first > last:
                 blocks = zip(*(record.totals.noisy for record in records), strict=True)

@@ -22,6 +22,7 @@ Source
 Mutant
     opened-as-you-like: a series goes on with other windows; killed by test_a_series_stays_what_it_was_opened_as.
     versions-go-back: an older version of the table is taken; killed by test_versions_never_go_back.
+    openings-alike: two ledgers hold one and the same opening; killed by test_a_folder_for_several_ledgers.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from discreet.curator.release_key import hashed
 from discreet.errors import InvalidQuery, LedgerError, expected, printable
 from discreet.exact.written_amounts import stored_amount
 from discreet.ledger.hash_chain import DAMAGED
+from discreet.noise.entropy import random_key
 from discreet.planning.planner import stated_price
 from discreet.series.open_ended_strategy import OpenEndedStrategy
 from discreet.series.participation import Participation
@@ -79,7 +81,7 @@ class Opening:
     strategy: SeriesStrategy
 
     def to_bytes(self) -> bytes:
-        """As the ledger keeps it."""
+        """As the ledger keeps it; never the same twice, so that steps are kept for one ledger (`kept_steps`)."""
         windows = self.strategy.windows
         named = [[name, isinstance(name, int)] for name in windows.first]
         facts = {
@@ -89,6 +91,7 @@ class Opening:
             "windows": named,
             "participation": [self.strategy.participation.steps, self.strategy.participation.apart],
             "family": self.strategy.family,
+            "mark": random_key().hex(),
         }
         arrays: dict[str, Any] = {"facts": np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)}
         if isinstance(self.strategy, OpenEndedStrategy):
