@@ -119,3 +119,21 @@ def test_what_was_edited_is_refused(files: StepFiles, which: str, tmp_path: Path
     with pytest.raises(InvalidParameter, match="Expected the steps that were kept in") as refused:
         read(one)
     assert "Hint: restore the folder from a copy of it." in str(refused.value)
+
+
+@pytest.mark.parametrize("how", ["removed", "edited", "unreadable"])
+def test_refusals_hold_nothing_of_the_units(files: StepFiles, how: str) -> None:
+    """Who knows all units but one could try what the sum is with it; and a folder's place is nobody's business."""
+    for kind in ("units", "steps"):
+        [*_, path] = sorted(files._place.glob(f"*.{kind}"))
+        if how == "edited":
+            path.write_bytes(b"PAR1")
+        else:
+            path.unlink()
+        if how == "unreadable":
+            path.mkdir()
+        if (how, kind) == ("removed", "steps"):
+            continue
+        with pytest.raises(InvalidParameter, match=f"kept in 00000002.{kind}, ") as refusal:
+            read(again(files))
+        assert str(files._place) not in str(refusal.value)

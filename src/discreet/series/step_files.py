@@ -3,7 +3,7 @@
 Claim
     All processes that read the records of a series see the beginning of one and the same sequence, whenever any of them
     was killed. A record is as it was written, of this series and at this place, and so is the file of units that the
-    last one names; anything else is refused in words that hold nothing of it but the name of a file.
+    last one names; anything else is refused in words that hold nothing of it but the number of a file.
 Requires
     A local file system with hard links. That nobody rewrites files together with their sums: whoever can do so has the
     exact totals.
@@ -23,6 +23,7 @@ Mutant
     last-record-stays: who comes later replaces a record; killed by test_a_record_is_written_once.
     records-unsummed: a record is believed, whatever it says; killed by test_what_was_edited_is_refused.
     records-of-any-series: a record of another series is taken; killed by test_what_was_edited_is_refused.
+    sums-are-shown: refusals have the sum of the units; killed by test_refusals_hold_nothing_of_the_units.
     units-unsummed: a file of units is believed; killed by test_what_was_edited_is_refused.
 """
 
@@ -45,6 +46,7 @@ from discreet.series.series_record import Point
 SUM = 32
 """The bytes of a SHA-256."""
 RECORDS, UNITS = ".steps", ".units"
+UNREADABLE = "a file that cannot be read"
 CURE = (
     "restore the folder from a copy of it. While the table has the rows of all steps as they were, the next step can "
     "also be published without keep_steps, and others with an empty folder then."
@@ -81,7 +83,10 @@ class StepFiles:
 
     def _record(self, place: int) -> StepRecord:
         path = self._place / _name(place)
-        held = path.read_bytes()
+        try:
+            held = path.read_bytes()
+        except OSError:
+            raise _refused(path, UNREADABLE) from None
         if sha256(held[SUM:]).digest() != held[:SUM]:
             raise _refused(path, "a file that was cut or changed")
         size = int.from_bytes(held[SUM : SUM + 8])
@@ -110,6 +115,8 @@ class StepFiles:
             if len(self.records()) > known:
                 raise
             raise _refused(path, "none") from None
+        except OSError:
+            raise _refused(path, UNREADABLE) from None
         if sha256(held).hexdigest() != path.stem.partition("-")[2]:
             raise _refused(path, "a file that was cut or changed")
         return pq.read_table(io.BytesIO(held))
@@ -161,4 +168,5 @@ def _name(place: int) -> str:
 
 
 def _refused(path: Path, got: str) -> InvalidParameter:
-    return InvalidParameter(expected(f"the steps that were kept in {path.name}", "keep_steps", got, CURE))
+    name = path.name.partition("-")[0].removesuffix(path.suffix) + path.suffix  # what follows is a sum of private units
+    return InvalidParameter(expected(f"the steps that were kept in {name}", "keep_steps", got, CURE))
