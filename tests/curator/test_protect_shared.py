@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -78,6 +79,17 @@ def test_what_cannot_be_meant_is_refused(name: str) -> None:
     with pytest.raises(dp.InvalidParameter, match=match) as refused:
         protected(**stated)
     assert "Hint: " in str(refused.value)
+
+
+def test_decimals_of_any_scale_are_refused() -> None:
+    """PostgreSQL's `numeric`, of which no type of Arrow holds all values: one person would make a release fail."""
+    kinds = {"caller": "decimal", "called": "decimal"}
+    with pytest.raises(dp.InvalidParameter, match="no decimals without a scale"):
+        protected(
+            ibis.duckdb.connect()
+            .create_table("calls", schema={"caller": "int64"})
+            .select(**{name: ibis.null(kind) for name, kind in kinds.items()})
+        )
 
 
 def test_a_service_does_not_take_it() -> None:

@@ -98,6 +98,18 @@ def test_who_is_in_both_columns_has_one_limit() -> None:
     assert totals(protected(spaces, bounds={}), limit=1) == [3]
 
 
+def test_moments_are_fetched_as_texts() -> None:
+    """PostgreSQL has dates and times that Arrow has not, of which one would make a release fail."""
+    for kind in (pa.date32(), pa.timestamp("us"), pa.timestamp("ns"), pa.timestamp("us", "UTC")):
+        data = pa.table(
+            {"caller": pa.array([1, 2], pa.int64()).cast(pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)}
+        )
+        data = data.append_column("called", data["caller"][::-1])
+        reading, source = priced(protected(data, bounds={}), limit=1)
+        assert reading.expression["first"].type().is_string()
+        assert looked(reading, source) == [1]
+
+
 PEOPLE = st.sampled_from([None, 1, 2, 3, 4])
 ROWS = st.lists(st.tuples(PEOPLE, PEOPLE, st.integers(0, 9), st.floats(0, 3, width=16)), max_size=14)
 VERBS: tuple[Any, ...] = (

@@ -18,6 +18,8 @@ Source
     Fang, Yi, Tao, Machanavajjhala, "R2T" (SIGMOD 2022), of multiple primary private relations.
 Mutant
     notations-of-one-person: keys of any two types are compared; killed by test_what_cannot_be_meant_is_refused.
+    decimals-of-any-scale: 1.5 may be there as 1.50, which cannot be fetched; killed by
+    test_decimals_of_any_scale_are_refused.
 """
 
 from __future__ import annotations
@@ -98,7 +100,8 @@ def _pair(stated: Any, schema: sch.Schema) -> tuple[str, ...]:
     if isinstance(stated, str) or stated is None or len(unit := stated_unit(stated, schema)) != 2:
         raise InvalidParameter(expected("two columns that name people", "each_of", stated, cure))
     first, second = (schema[name] for name in unit)
-    if not one_notation(first, second):
+    if not one_notation(first, second) or (first.is_decimal() and first.scale is None):
         cure = "cast one of them first: who is in both columns is one person."
-        raise InvalidParameter(expected("two columns of one type", "each_of", f"{first} and {second}", cure))
+        types = "two columns of one type, and no decimals without a scale"
+        raise InvalidParameter(expected(types, "each_of", f"{first} and {second}", cure))
     return unit

@@ -68,3 +68,18 @@ def test_one_person_less(backend_of: Backends, engine: str) -> None:
         for what in ASKED:
             moves = [old - new for old, new in zip(before[what], totals(table, what), strict=True)]
             assert all(0 <= move <= most for move, most in zip(moves, limits[what].mechanism.limits, strict=True))
+
+
+@pytest.mark.long
+@pytest.mark.engine("postgresql")
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+def test_moments_that_no_calendar_has(backend_of: Backends, other: str, kind: str) -> None:
+    """A key that only PostgreSQL can write makes no release fail."""
+    backend = backend_of(other)
+    ends = "('infinity', '-infinity'), ('-infinity', '0044-03-15 BC'), ('20000-01-01', 'infinity')"
+    with backend.begin() as cursor:
+        cursor.execute(f"CREATE TABLE moments_{kind} (one {kind}, other {kind})")
+        cursor.execute(f"INSERT INTO moments_{kind} VALUES {ends}")  # noqa: S608 (our own)
+    data, stated = backend.table(f"moments_{kind}"), {"each_of": ("one", "other"), "name": "moments"}
+    table = dp.protect_shared(data, budget=dp.Budget(epsilon=1), **stated)
+    assert totals(table, "rows")[:2] == [2, 3]
