@@ -100,6 +100,14 @@ def test_the_largest_less_its_margin_wins() -> None:
     assert race.best([3, 2, 1], 0.01).at_least <= 3
 
 
+def test_noise_beyond_64_bits_races_too() -> None:
+    """What was paid for is told, however much noise it has."""
+    race = RaceToTheTop(limits=[2**38, 2**39], epsilon=1e-12)
+    noisy = race.release([2**61, 2**61], words=splitmix(1))
+    assert max(map(abs, noisy)) > 2**64
+    assert race.best(noisy).at_least == max(one - race.margin(i) for i, one in enumerate(noisy))
+
+
 @pytest.mark.parametrize("place", range(3))
 @pytest.mark.parametrize("confidence", [0.1, 0.5, 0.75, 0.95, 0.999])
 def test_margins_are_the_smallest(place: int, confidence: float) -> None:
@@ -176,7 +184,7 @@ def test_places_are_those_of_limits(place: Any) -> None:
                 asked(place)
 
 
-@pytest.mark.parametrize("given", [[1], [1, 2, 3], [0.5, 1.0]], ids=str)
+@pytest.mark.parametrize("given", [[1], [1, 2, 3], [0.5, 1.0], [2**70, 0.5], [2**70]], ids=str)
 def test_totals_are_one_whole_number_each(given: list[float]) -> None:
     race = RaceToTheTop(limits=[1, 2], epsilon=1)
     with pytest.raises(InvalidParameter, match="2 totals"):

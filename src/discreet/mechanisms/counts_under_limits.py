@@ -42,6 +42,7 @@ Mutant
     margin-one-short: a margin is an integer smaller; killed by test_margins_are_the_smallest.
     larger-limits-forgotten: the bound for every table leaves out limits above the one that suffices; killed by
     test_the_bound_is_near_as_often_as_it_says.
+    noise-within-64-bits: noisy totals are taken to have 64 bits; killed by test_noise_beyond_64_bits_races_too.
 """
 
 from __future__ import annotations
@@ -88,10 +89,11 @@ def at_place(limits: tuple[int, ...], place: object) -> int:
 def one_for_each(limits: tuple[int, ...], given: ArrayLike, name: str) -> NDArray[Any]:
     """Whole numbers, one for each limit; refused by their name, where they are not."""
     exact = exact_scores(given)
-    if exact.shape != (len(limits),) or exact.dtype.kind not in "iu":
+    is_wide = exact.dtype == object and all(one.denominator == 1 for one in exact)  # with noise beyond 64 bits
+    if exact.shape != (len(limits),) or not (is_wide or exact.dtype.kind in "iu"):
         cure = "pass one whole number for each limit."
         raise InvalidParameter(expected(f"{len(limits)} {name}", name, exact.shape, cure))
-    return exact.astype(np.int64)
+    return exact if is_wide else exact.astype(np.int64)
 
 
 class ChosenCount(NamedTuple):
