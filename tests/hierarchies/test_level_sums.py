@@ -184,3 +184,23 @@ def test_a_missing_key_is_a_key() -> None:
     assert found.value == pytest.approx(answer.sum("state", "n", state=[None]).value)
     assert found.value == pytest.approx(ROWS["state"].null_count, abs=3)
     assert OF_B.count(True) == 2
+
+
+@pytest.mark.parametrize("price", [{"epsilon": 0.5}, {"rho": 0.05}])
+@pytest.mark.parametrize("integers", [False, True])
+def test_intervals_scale_with_their_weights(price: dict[str, Any], integers: bool) -> None:  # noqa: FBT001
+    """However small or large weights are, whose squares may be beyond floats."""
+    budget = dp.Budget(rho=1) if "rho" in price else dp.Budget(epsilon=1)
+    answer = asked(protected(budget=budget)).release(**price, integers=integers)
+    weights = np.arange(6.0)
+    plain = answer.weighted("county", "n", weights)
+    for power in (-1000, -600, 300):
+        scaled = answer.weighted("county", "n", weights * 2.0**power)
+        assert [scaled.low, scaled.high] == pytest.approx(
+            [plain.low * 2.0**power, plain.high * 2.0**power], rel=1e-6, abs=0
+        )
+    assert (2.0**-300 * (2.0**-300 * plain)).high == pytest.approx(plain.high * 2.0**-600, rel=1e-6, abs=0)
+    low, high = plain.interval(1e-12)
+    assert low <= plain.value <= high
+    with pytest.raises(InvalidParameter, match="6 finite numbers up to 1e"):
+        answer.weighted("county", "n", weights * 1e300)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.answers.combination import Combination
+from discreet.answers.combination import LARGEST_FACTOR, Combination
 from discreet.answers.possible_counts import possible_counts
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
@@ -289,7 +289,8 @@ def row_weights(given: ArrayLike, rows: int) -> NDArray[np.float64]:
         found = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         found = np.zeros(0)
-    if found.shape != (rows,) or not np.isfinite(found).all():
+    if found.shape != (rows,) or not (np.abs(found) <= LARGEST_FACTOR).all():
         cure = "give one for each row of the table, in its order."
-        raise InvalidParameter(expected(f"{rows:,} finite numbers", "weights", f"shape {found.shape}", cure))
+        what = f"{rows:,} finite numbers up to {LARGEST_FACTOR:g}"
+        raise InvalidParameter(expected(what, "weights", f"shape {found.shape}", cure))
     return found

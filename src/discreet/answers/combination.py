@@ -16,6 +16,7 @@ Rounding
 Source
     None: linear algebra.
 Mutant
+    squares-beyond-floats: coefficients are squared as they are; killed by test_intervals_scale_with_their_weights.
     noise-of-separate-cells: noise that two sums have in common is added up, whatever its sign; killed by
     test_noise_that_cancels_leaves_no_width.
 """
@@ -78,7 +79,9 @@ class Combination(NearNames, NoTruth):
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """The ends that hold the exact answer with this confidence."""
-        half = self._half_width(level(confidence))
+        scale = self._scale()
+        forms = {key: tuple(1 / scale * part for part in own) for key, own in self.forms.items()}
+        half = scale * replace(self, forms=forms)._half_width(level(confidence))  # noqa: SLF001 (its own class)
         half += DIGITS * self.size if half < DROWNED * self.size else 0.0
         return self.value - half, self.value + half
 
@@ -91,6 +94,12 @@ class Combination(NearNames, NoTruth):
     def high(self) -> float:
         """The upper end, with the confidence of the release."""
         return self.interval(self.confidence)[1]
+
+    def _scale(self) -> float:
+        """A power of two near the largest coefficient: squares of very small or large ones are beyond floats."""
+        found = (np.abs(getattr(part, "weights", part)) for own in self.forms.values() for part in own)
+        largest = max((float(one.max(initial=0.0)) for one in found), default=0.0)
+        return 2.0 ** max(-1000, min(math.frexp(largest)[1], 1000))
 
     def _half_width(self, confidence: float) -> float:
         if not isinstance(self.plan, BatchPlan):

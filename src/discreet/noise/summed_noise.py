@@ -74,7 +74,7 @@ class SummedNoise(NamedTuple):
 
     def half_width(self, confidence: float, *, gaussian: bool) -> float:
         """What the sum stays within with this confidence."""
-        miss = 1 - confidence
+        miss = min(1 - confidence, 0.99)  # beyond, quotients of differences are lost in rounding
         if gaussian:
             found = [self._before_rounding(miss, gaussian=True) + self.sizes / 2]
         else:

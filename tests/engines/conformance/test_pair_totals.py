@@ -80,6 +80,6 @@ def test_moments_that_no_calendar_has(backend_of: Backends, other: str, kind: st
     with backend.begin() as cursor:
         cursor.execute(f"CREATE TABLE moments_{kind} (one {kind}, other {kind})")
         cursor.execute(f"INSERT INTO moments_{kind} VALUES {ends}")  # noqa: S608 (our own)
-    data, stated = backend.table(f"moments_{kind}"), {"each_of": ("one", "other"), "name": "moments"}
-    table = dp.protect_shared(data, budget=dp.Budget(epsilon=1), **stated)
+    data, budget = backend.table(f"moments_{kind}"), dp.Budget(epsilon=1)
+    table = dp.protect_shared(data, each_of=("one", "other"), budget=budget, name="moments")
     assert totals(table, "rows")[:2] == [2, 3]
