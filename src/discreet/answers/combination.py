@@ -97,8 +97,8 @@ class Combination(NearNames, NoTruth):
 
     def _scale(self) -> float:
         """A power of two near the largest coefficient: squares of very small or large ones are beyond floats."""
-        found = (np.abs(getattr(part, "weights", part)) for own in self.forms.values() for part in own)
-        largest = max((float(one.max(initial=0.0)) for one in found), default=0.0)
+        found: list[Any] = [getattr(part, "weights", part) for own in self.forms.values() for part in own]
+        largest = max((float(np.abs(one).max(initial=0.0)) for one in found), default=0.0)
         return 2.0 ** max(-1000, min(math.frexp(largest)[1], 1000))
 
     def _half_width(self, confidence: float) -> float:
