@@ -188,7 +188,7 @@ def test_a_missing_key_is_a_key() -> None:
 
 @pytest.mark.parametrize("price", [{"epsilon": 0.5}, {"rho": 0.05}])
 @pytest.mark.parametrize("integers", [False, True])
-def test_intervals_scale_with_their_weights(price: dict[str, Any], integers: bool) -> None:  # noqa: FBT001
+def test_intervals_scale_with_their_weights(price: dict[str, Any], integers: bool) -> None:  # noqa: FBT001 (a parameter of the test)
     """However small or large weights are, whose squares may be beyond floats."""
     budget = dp.Budget(rho=1) if "rho" in price else dp.Budget(epsilon=1)
     answer = asked(protected(budget=budget)).release(**price, integers=integers)

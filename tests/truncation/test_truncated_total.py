@@ -126,7 +126,8 @@ def test_one_look_at_the_rows() -> None:
 def test_nearly_all_of_epsilon_finds_it_all() -> None:
     table = protected()
     for limit in ("auto", "race", 32):
-        found = table.truncated_total("n", epsilon=10**5, limit=limit)
+        most = None if limit == 32 else 64  # in a race, far larger limits have noise that wins now and then
+        found = table.truncated_total("n", epsilon=10**5, limit=limit, most=most)
         assert (found.value, found.at_least()) == (28, 28)
     assert repr(table.truncated_total(epsilon=10**5)) == "<at least 7 (95 %): the number of rows of all units>"
     assert table.truncated_total("x", epsilon=10**5).value == pytest.approx(4.5, abs=0.01)
