@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import signal
 from typing import Any
 
 import pytest
@@ -15,6 +16,10 @@ from depth import FUZZ, SECONDS, SHARES, TURN, Patience, TimeIsOver, is_tried
 # All cores are busy already: threads of one test would wait for those of another, at full speed.
 for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
+
+# In the background a shell has all programs ignore Ctrl-C, and whatever they start: some tests press it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A run that fails in CI must fail again for whoever looks into it; a fault caught or missed by luck helps nobody there.
 # It shows the first example that fails and how to try it again: the search for the smallest may outlast all patience.
