@@ -89,6 +89,9 @@ def test_amounts_are_in_the_units_of_the_reader() -> None:
     alone = table.agg(s=_.visits.sum()).explain(epsilon=2)
     assert [(one["moves"], one["noise"], one["in"]) for one in alone["totals"]] == [("250", "125", "visits")]
     assert "250 visits" in repr(alone)
+    whole = table.agg(s=_.age.sum(), far=(-_.age).sum()).explain(epsilon=1, delta=1e-6)  # a lattice finer than a year
+    assert {(one["moves"], one["in"]) for one in whole["totals"]} == {("550", "age"), ("550", "-age")}
+    assert "e+" not in repr(table.agg(s=_.age.sum()).explain(epsilon=0.5))
     assert "1 unit " in repr(table.nunique().explain(epsilon=1))
 
 

@@ -154,7 +154,7 @@ def largest_value(block: PricedBlock) -> tuple[Fraction, str]:
     form, value = block.block.form, block.block.value
     if not form.centered or value is None:
         return Fraction(1), "units" if form is forms.UNITS else "rows"
-    return block.steps * block.lattice.step, value.text
+    return block.steps * block.lattice.step / block.lattice.fine, value.text
 
 
 def _price(block: PricedBlock) -> dict[str, Fraction]:
