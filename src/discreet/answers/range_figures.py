@@ -62,11 +62,11 @@ class Quantiles(NamedTuple):
 
 def checked_share(share: object) -> float:
     """A share of the rows strictly between 0 and 1."""
-    stated = float(fraction("share", share))
-    if not 0 < stated < 1:
+    stated = fraction("share", share)
+    if not (0 < stated < 1 and 0 < float(stated) < 1):
         cure = "write .quantile(0.5) for the median; .between(low, high) counts the rows between two edges."
         raise InvalidParameter(expected("a share of the rows between 0 and 1", "share", share, cure))
-    return stated
+    return float(stated)
 
 
 def confidence_at_edges(edges: Sequence[Any], confidence: object) -> float:
