@@ -93,7 +93,7 @@ class DistinctValues(ReleasedNames):
 
     def to_pyarrow(self, confidence: object = CONFIDENCE) -> pa.Table:
         """One row: the limit, the noisy number, and the ends of its interval, which has no upper one."""
-        low = min(self.at_least(confidence), self.value)  # the race may be won otherwise at 95 %, or noise be below 0
+        low = min(self.at_least(confidence), self.value)  # the number may be below 0
         row = {LIMIT: self.limit, "value": self.value, "value_low": low, "value_high": math.inf}
         return pa.Table.from_pylist([row], SHAPE)
 
