@@ -20,7 +20,7 @@ from hypothesis import HealthCheck
 
 FUZZ = int(os.environ.get("FUZZ", "15"))
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "4"))
-LONG = int(os.environ.get("LONG", "12"))
+LONG = int(os.environ.get("LONG", "8"))
 TURN = os.environ.get("TURN", "")
 """Runs with the same one try the same."""
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
