@@ -188,6 +188,11 @@ def _keys() -> Iterator[Attack]:
         tight=False,
         make=lambda epsilon: dp.Threshold(epsilon=epsilon, delta=0.05, max_groups=3).release,
     )  # fmt: skip
+    yield Attack(
+        mechanism="Threshold", words="three rows in each of two keys of one person", first=[3, 3], second=[0, 0],
+        delta=0.05, tight=False,
+        make=lambda epsilon: dp.Threshold(epsilon=epsilon, delta=0.05, max_groups=2, max_rows=3).release,
+    )  # fmt: skip
     pages = [(person, "b") for person in range(6)]
     yield Attack(
         mechanism="Threshold", words="people counted by a page that nobody listed", delta=0.05, tight=False, cost=20,

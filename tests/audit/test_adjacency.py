@@ -78,6 +78,7 @@ ONE_WAY = dp.Exponential(sensitivity=1, epsilon=1, monotonic=True)
         (dp.SparseVector(sensitivity=1, epsilon=1, threshold=3), [1, 2], [3, 2], 2.0),
         (dp.Threshold(epsilon=1, delta=1e-6, max_groups=2), [1, 1, 0], [0, 0, 1], 1.5),
         (dp.Threshold(epsilon=1, delta=1e-6, max_groups=2), [1], [3], 2.0),
+        (dp.Threshold(epsilon=1, delta=1e-6, max_groups=2, max_rows=3), [1, 6], [4, 6], 1.0),
         (dp.RandomizedResponse(epsilon=1, categories=["n", "y"]), ["n", "y", "n"], ["n", "n", "n"], 1.0),
         (dp.RandomizedResponse(epsilon=1, questions=2), [[0, 1], [1, 1]], [[1, 0], [1, 1]], 1.0),
         (dp.RandomizedResponse(epsilon=1), [0, 1], [0, 1, 1], math.inf),

@@ -61,6 +61,15 @@ def test_a_unit_adds_to_few_keys(bench: Bench) -> None:
     assert beside == dict(Counter([*chosen, *pages[:2], "z"]))
 
 
+def test_rows_of_a_unit_are_limited_in_each_key(bench: Bench) -> None:
+    """Of a unit with four rows in one of its keys, three count there, and in all of as many keys as it may have."""
+    rows = visits({1: ["a", "a", "a", "a", "b"], 2: ["a"], 3: ["b", "b", None, None]})
+    question = keyed(bench, rows, "page")
+    assert bench.found(question, key_totals(question._query, max_groups=2, steps=1, max_rows=3)) == {"a": 4, "b": 3}
+    few = bench.found(question, key_totals(question._query, max_groups=1, steps=1, max_rows=3))
+    assert few in ({"a": 4, "b": 2}, {"a": 1, "b": 3})
+
+
 def test_units_choose_for_themselves(bench: Bench) -> None:
     """The same keys are not chosen by everybody: all of ten keys are among the choices of fifty units."""
     question = keyed(bench, visits({person: list("abcdefghij") for person in range(50)}), "page")

@@ -93,13 +93,18 @@ def test_one_unit_moves_few_key_totals_by_its_weight(bench: Bench, pair: Neighbo
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_one_unit_moves_one_count_by_one(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
-    """What a lone count by unknown keys looks at, which its own mechanism then shows."""
+    """What a lone count by unknown keys looks at, which its own mechanism then shows; or of rows, by what is stated."""
     facts: dict[str, Any] = {"neighbors": "replace-one", "units" if pair.unit else "rows": 100} if pair.replaced else {}
     table = bench.protect(pair.first.to_arrow(), unit=list(pair.unit) or ROW, **facts)
     names = [name for name in ("plan", "i", "day") if name in table.columns]
     chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True), label="groups")
-    most = 1
-    if len(pair.unit) == 1 and data.draw(st.booleans(), label="keys of several rows"):  # whose units can be counted
+    most = rows = 1
+    several = data.draw(st.sampled_from(("no", "rows", "units")), label="several keys") if pair.unit else "no"
+    if several == "rows":
+        most, rows = data.draw(st.integers(1, 3), label="most"), data.draw(st.integers(1, 3), label="rows")
+        grouped = table.group_by(*chosen, keys=UNKNOWN_BY_COUNT, max_groups=most, max_rows=rows)
+        asked = grouped.agg(n=lambda t: t.count())
+    elif several == "units" and len(pair.unit) == 1:  # which can be counted
         most = data.draw(st.integers(1, 3), label="most")
         grouped = table.group_by(*chosen, keys=UNKNOWN_BY_COUNT, max_groups=most)
         asked = grouped.agg(n=lambda t: t[pair.unit[0]].nunique())
@@ -109,9 +114,10 @@ def test_one_unit_moves_one_count_by_one(bench: Bench, pair: NeighborPair, data:
     assert asked._is_open
     rule = plan_two_stages(asked._query, asked._open, epsilon=1, delta=1e-6).placeholder_plan.shown
     assert rule
-    assert (rule.epsilon, rule.max_groups) == (Fraction(1, 1 + pair.replaced), most)
-    apart = moves(bench, asked, key_totals(asked._query, max_groups=rule.max_groups, steps=1), pair)
-    assert set(apart) <= {1}
+    assert (rule.epsilon, rule.max_groups, rule.max_rows) == (Fraction(1, 1 + pair.replaced), most, rows)
+    look = key_totals(asked._query, max_groups=rule.max_groups, steps=1, max_rows=rule.max_rows)
+    apart = moves(bench, asked, look, pair)
+    assert max(apart, default=0) <= rows
     assert len(apart) <= (1 + pair.replaced) * rule.max_groups
 
 
@@ -124,6 +130,11 @@ def test_a_false_claim_is_seen_at_the_edge(bench: Bench) -> None:
     pair = NeighborPair(many, many.with_rows(()), ("person",), replaced=False)
     for limit, seen in ((2, 2), (10, 6)):
         assert len(moves(bench, question, key_totals(question._query, max_groups=limit, steps=1), pair)) == seen
+    thrice = Rows(columns, tuple((1, plan) for plan in "abc" for _row in range(3)))
+    pair = NeighborPair(thrice, thrice.with_rows(()), ("person",), replaced=False)
+    for rows, seen in ((2, 2), (10, 3)):
+        look = key_totals(question._query, max_groups=2, steps=1, max_rows=rows)
+        assert moves(bench, question, look, pair) == [seen, seen]
 
 
 @pytest.mark.long

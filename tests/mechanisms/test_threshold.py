@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.threshold import Threshold
@@ -43,6 +46,57 @@ def test_a_lone_key_is_shown_with_delta_at_most() -> None:
             law = DiscreteLaplace.of_scale(mechanism.scale)
             assert law.tail(mechanism.threshold - 1) / 2 <= delta
             assert mechanism.threshold == 2 or law.tail(mechanism.threshold - 2) / 2 > delta
+
+
+@pytest.mark.parametrize(("groups", "rows"), [(1, 3), (2, 1), (2, 5), (3, 40)])
+def test_a_key_of_several_rows_is_shown_with_delta_at_most(groups: int, rows: int) -> None:
+    """All keys of one unit, each with as many rows as it may have; and the threshold is the smallest."""
+    for epsilon in (0.3, 1, 7):
+        for delta in (Fraction(1, 20), Fraction(1, 10**9)):
+            mechanism = Threshold(epsilon=epsilon, delta=delta, max_groups=groups, max_rows=rows)
+            each = -math.expm1(math.log1p(-float(delta)) / groups)
+            assert mechanism.keep(rows) <= each * (1 + 1e-9)
+            assert mechanism.threshold == rows + 1 or mechanism.keep(rows + 1) > each
+
+
+def law(mechanism: Threshold, count: int) -> NDArray[np.float64]:
+    """The probabilities that a key is not shown, and is shown with each noisy count up to one beyond which all is one
+    outcome; from the threshold and the scale alone.
+    """
+    q, far = math.exp(-1 / float(mechanism.scale)), int(12 * mechanism.scale)
+    if not count:
+        alone: NDArray[np.float64] = np.eye(far + 1)[0]
+        return alone
+    reached = [tail(mechanism.threshold + i - count, q) for i in range(far)]
+    return np.array([1 - reached[0], *(a - b for a, b in itertools.pairwise([*reached, 0.0]))])
+
+
+def missing(one: list[NDArray[np.float64]], other: list[NDArray[np.float64]], epsilon: float) -> float:
+    """The smallest delta that will do from one joint law to the other."""
+    first, second = (functools.reduce(lambda a, b: np.multiply.outer(a, b).reshape(-1), laws) for laws in (one, other))
+    return float(np.maximum(first - math.exp(epsilon) * second, 0).sum())
+
+
+UNITS_OF_TWO_KEYS = [(3, 3), (3, 1), (1, 1), (3, 0)]
+
+
+@pytest.mark.parametrize("others", [(0, 0), (0, 5), (4, 9)])
+@pytest.mark.parametrize("unit", UNITS_OF_TWO_KEYS)
+def test_counts_of_rows_keep_their_promise(unit: tuple[int, int], others: tuple[int, int]) -> None:
+    """By enumeration, in both directions: a unit of up to three rows in each of two keys, alone there and beside
+    others. A mechanism of units, of which one row counts in each key, does not keep it.
+    """
+    epsilon, delta = 1.0, 0.05
+    before, after = [a + b for a, b in zip(unit, others, strict=True)], list(others)
+
+    def needed(mechanism: Threshold) -> float:
+        one, other = ([law(mechanism, count) for count in counts] for counts in (before, after))
+        return max(missing(one, other, epsilon), missing(other, one, epsilon))
+
+    sound = Threshold(epsilon=epsilon, delta=delta, max_groups=2, max_rows=3)
+    assert needed(sound) <= delta * (1 + 1e-9)
+    if unit == (3, 3):
+        assert needed(Threshold(epsilon=epsilon, delta=delta, max_groups=2)) > 1.9 * delta
 
 
 def test_ties_are_counted() -> None:
@@ -140,6 +194,7 @@ def test_refusals_name_the_cure() -> None:
         *[lambda bad=bad: Threshold(epsilon=bad, delta=0.1) for bad in (0, -1, math.nan, math.inf)],
         *[lambda bad=bad: Threshold(epsilon=1, delta=bad) for bad in (0, 1, -0.1, 2, math.nan)],
         lambda: Threshold(epsilon=1, delta=0.1, max_groups=0),
+        lambda: Threshold(epsilon=1, delta=0.1, max_rows=0),
         lambda: sound.release([0.5]),
         lambda: sound.release([-1]),
         lambda: sound.release([10**30]),

@@ -151,19 +151,20 @@ def test_a_price_whose_power_no_float_holds_is_refused() -> None:
 # -- the law of the whole release ---------------------------------------------------------------------------------
 
 FAR = 30
+"""So many noisy counts from the threshold on are told apart, or as many as there are in five scales."""
 
 
 def shown_law(rule: Threshold, count: int) -> NDArray[np.float64]:
     """The probabilities that a key with this count is not shown, and shown with each noisy count, for independent
     formulas of discrete Laplace noise; the last is for all that lies beyond.
     """
-    q = math.exp(-1 / float(rule.scale))
+    q, far = math.exp(-1 / float(rule.scale)), max(FAR, math.ceil(5 * rule.scale))
 
     def tail(z: int) -> float:
         return q**z / (1 + q) if z >= 0 else 1 - q ** (1 - z) / (1 + q)
 
-    ends: NDArray[np.float64] = np.array([1.0, *(tail(rule.threshold + i - count) for i in range(FAR)), 0.0])
-    law: NDArray[np.float64] = ends[:-1] - ends[1:] if count else np.eye(FAR + 1)[0]
+    ends: NDArray[np.float64] = np.array([1.0, *(tail(rule.threshold + i - count) for i in range(far)), 0.0])
+    law: NDArray[np.float64] = ends[:-1] - ends[1:] if count else np.eye(far + 1)[0]
     return law
 
 
@@ -202,7 +203,8 @@ def laws(
     asked: Any = ask(bench.protect(data[0], unit="p", **stated))
     rule = threshold_for(asked._query, asked._open, Guarantee(epsilon=Fraction(epsilon), delta=Fraction(delta)))
     assert rule
-    totals = [bench.found(asked, key_totals(asked._query, max_groups=rule.max_groups, steps=1), one) for one in data]
+    look = key_totals(asked._query, max_groups=rule.max_groups, steps=1, max_rows=rule.max_rows)
+    totals = [bench.found(asked, look, one) for one in data]
     # Keys with the same total on both sides have the same law on both, and cost nothing: their factors sum to 1.
     keys = [key for key in totals[0].keys() | totals[1].keys() if totals[0].get(key) != totals[1].get(key)]
     own = {page for person, page in first if person == 9}
@@ -242,6 +244,76 @@ def test_one_look_at_several_keys_of_a_unit_has_the_law_of_its_mechanism(tables:
         assert max(beyond(one, other, 1 / 3), beyond(other, one, 1 / 3)) > 0.05 / 4
 
 
+def rows_by_count(t: Any, most: int, rows: int) -> Any:
+    return t.group_by("page", keys=dp.UNKNOWN_BY_COUNT, max_groups=most, max_rows=rows).agg(n=_.count())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tables", [name for name in TABLES if not TABLES[name][2]])
+@pytest.mark.parametrize(("most", "rows"), [(1, 1), (1, 4), (2, 1), (2, 3)])
+def test_one_look_at_rows_has_the_law_of_its_mechanism(tables: str, most: int, rows: int) -> None:
+    """By enumeration, in both directions. A unit with five rows in a key of its own needs about all of the price; with
+    the noise and the threshold of units it would need more.
+    """
+    rule = priced(question(partial(rows_by_count, most=most, rows=rows)), delta=0.05).placeholder_plan.shown
+    assert rule == Threshold(epsilon=1, delta=0.05, max_groups=most, max_rows=rows)
+    one, other = laws(tables, 1, 0.05, lambda t: rows_by_count(t, most, rows))
+    for first, second in ((one, other), (other, one)):
+        assert beyond(first, second, 1) <= 0.05 * (1 + 1e-9)
+    if tables == "many rows" and most == 1:
+        assert max(beyond(one, other, 1), beyond(other, one, 1)) > 0.05 / 3
+    if tables == "many rows" and rows == 4:
+        units = Threshold(epsilon=1, delta=0.05)
+        assert beyond(joint(units, [4]), joint(units, [0]), 1) > 2 * 0.05
+
+
+def test_rows_take_one_look_where_it_was_asked_for_or_nobody_is_left_out() -> None:
+    asked = question(partial(rows_by_count, most=2, rows=3))
+    found = priced(asked)
+    assert found.placeholder_plan.shown == Threshold(epsilon=1, delta=1e-6, max_groups=2, max_rows=3)
+    assert found.placeholder_plan.blocks[0].scale == 6
+    assert found.runner_up
+    assert found.runner_up.placeholder_plan.blocks[0].scale >= 12
+    told = asked.explain(epsilon=1, delta=1e-6)
+    [look] = told["first looks"]
+    assert (look["max_groups"], look["max_rows"]) == (2, 3)
+    many = look["threshold"]
+    assert look["even chance"] == f"{-(-many // 3)} units with 3 rows in each of up to 2 keys, {many} with one"
+    with pytest.raises(InvalidQuery, match="Expected max_rows, got none"):
+        question(lambda t: t.group_by("page", keys=dp.UNKNOWN_BY_COUNT, max_groups=2).agg(n=_.count())).explain(
+            epsilon=1, delta=1e-6
+        )
+
+    # A person has two rows at most by what made the table, and so two keys: none is left out of any.
+    def twice(t: Any, most: int) -> Any:
+        return by_page(once(t).join(PUBLIC, "page", max_matches=2), max_groups=most).agg(n=_.p.nunique())
+
+    for stated, many in ((2, 2), (5, 2), (1, None)):
+        rule = priced(question(partial(twice, most=stated))).placeholder_plan.shown
+        assert (rule and rule.max_groups) == many
+
+
+@pytest.mark.long
+def test_rows_of_units_are_counted_in_one_look() -> None:
+    """Counts of rows with the noise of one look, and intervals that hold as often as they say: of 120, 114 are
+    expected, and fewer than 100 have a probability of 1e-6. With intervals of units, too few would hold.
+    """
+    rows = [(p, page) for p in range(400) for page, most in (("a", 400), ("b", 300), ("c", 150)) if p < most]
+    twice = [row for row in rows for _i in range(2)]
+    data = pa.table({"p": [p for p, _page in twice], "page": [page for _p, page in twice]})
+    table = dp.protect(data, unit="p", budget=dp.Budget(epsilon=10**4, delta=0.01), name="t")
+    exact, inside, narrow = {"a": 800, "b": 600, "c": 300}, 0, 0
+    half = Laplace(sensitivity=3, epsilon=1).error(confidence=0.95)
+    for seed in range(40):
+        answer = rows_by_count(table, 3, 2).release(epsilon=1 + seed * 1e-6, delta=1e-6)
+        found = answer.to_pandas().set_index("page")
+        assert dict(found["n"]).keys() == exact.keys()
+        inside += sum(found["n_low"][page] <= exact[page] <= found["n_high"][page] for page in exact)
+        narrow += sum(abs(found["n"][page] - exact[page]) <= half for page in exact)
+    assert inside >= 100
+    assert narrow < 105
+
+
 def test_one_look_is_made_where_it_was_asked_for() -> None:
     for most in (1, 3, 20):
         found = priced(question(partial(by_count, most=most)))
@@ -267,12 +339,13 @@ def test_what_one_look_cannot_count_is_refused() -> None:
         return t.group_by("page", keys=dp.UNKNOWN_BY_COUNT, **({"max_groups": 1} | more))
 
     for ask in (
-        lambda t: grouped(t, max_rows=1).agg(n=_.count()),
+        lambda t: grouped(t, max_rows="auto").agg(n=_.count()),
+        lambda t: grouped(t, max_rows=1).agg(n=_.v.count()),
         lambda t: grouped(t, max_rows=1).agg(n=_.p.nunique(), m=_.v.clip(0, 3).mean()),
         lambda t: grouped(t).agg(n=_.p.nunique(where=_.v > 1)),
         lambda t: grouped(t, max_groups="auto").agg(n=_.p.nunique()),
     ):
-        with pytest.raises(InvalidQuery, match=r"one number of units(.|\n)*before it, \.filter"):
+        with pytest.raises(InvalidQuery, match=r"one number of units or of rows(.|\n)*before it, \.filter"):
             question(ask).explain(epsilon=1, delta=1e-6)
     asked = question(by_count)
     with pytest.raises(InvalidQuery, match="one number of units"):

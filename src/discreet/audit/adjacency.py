@@ -128,8 +128,9 @@ def _raced(mechanism: RaceToTheTop, first: Any, second: Any) -> float:
 
 
 def _groups(mechanism: Any, first: Any, second: Any) -> float:
-    """In how many keys a unit counts, by the limit; and it counts at most once in each."""
-    return max(l1(first, second) / float(mechanism.max_groups), largest(first, second))
+    """In how many keys a unit counts, and how often in each, by the limits."""
+    groups, rows = float(mechanism.max_groups), float(mechanism.max_rows)
+    return max(l1(first, second) / groups, largest(first, second)) / rows
 
 
 def _listed(mechanism: KeySelection, first: Any, second: Any) -> float:

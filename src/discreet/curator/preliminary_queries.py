@@ -135,8 +135,9 @@ def _rule(prospect: TwoStagePlan, max_groups: int) -> Threshold | KeySelection:
 
 
 def _key_totals(prospect: TwoStagePlan, rule: Threshold | KeySelection) -> ir.Table:
-    steps = rule.steps if isinstance(rule, KeySelection) else 1
-    return key_totals(prospect.query, max_groups=rule.max_groups, steps=steps)
+    if isinstance(rule, Threshold):
+        return key_totals(prospect.query, max_groups=rule.max_groups, steps=1, max_rows=rule.max_rows)
+    return key_totals(prospect.query, max_groups=rule.max_groups, steps=rule.steps)
 
 
 def _keys(

@@ -2,7 +2,8 @@
 
 Claim
     In `unit_histogram` each unit is counted in one bin at most. In `key_totals` a unit adds to at most `max_groups`
-    keys, t of them, and to each the same whole number: 1, or with ``steps`` above 1 a number w <= steps / sqrt(t).
+    keys, t of them, and to each the same whole number: 1, or with ``steps`` above 1 a number w <= steps / sqrt(t). With
+    ``max_rows`` above 1 it adds its rows to each instead, so many at most.
 Requires
     A scanned table behind `language.barrier.barrier`; max_groups < 2**20 and steps <= 2**20 with weights.
 Relies on
@@ -11,9 +12,9 @@ Relies on
 Proof
     *Histogram.* Its rows are made by one aggregation by the unit (or are the rows, where each is a unit), so there is
     one for each unit, and each is counted under one number. What that number is does not matter.
-    *Totals.* The pairs (unit, keys) are distinct. A unit with at most max_groups of them keeps all, one with more those
-    that come first. With t pairs kept, w0 = floor(steps / sqrt(t)) in doubles may be one too large, and then
-    w0^2 t > steps^2 in integers, and 1 is subtracted.
+    *Totals.* The pairs (unit, keys) are distinct; where rows are counted, each has its own, up to `max_rows`. A unit
+    with at most max_groups of them keeps all, one with more those that come first. With t pairs kept, w0 = floor(steps
+    / sqrt(t)) in doubles may be one too large, and then w0^2 t > steps^2 in integers, and 1 is subtracted.
     Keys of which a part is NULL are no keys; their rows are left out.
 Rounding
     Weights down.
@@ -22,6 +23,7 @@ Source
 Mutant
     all-keys-of-a-unit: a unit with more keys than allowed adds to all of them; killed by
     test_a_unit_adds_to_few_keys.
+    all-rows-of-a-unit: a unit adds all of its rows to a key; killed by test_rows_of_a_unit_are_limited_in_each_key.
     weight-of-one: a unit with many keys adds the weight of one key to each; killed by test_weights_have_norm_one.
     unit-in-every-bin: each row is counted where units should be; killed by test_each_unit_is_in_one_bin.
 """
@@ -88,17 +90,21 @@ def _binned(size: ir.Value, low: int, high: int) -> ir.Value:
     return clipped(exponent, integer(low), integer(high))
 
 
-def key_totals(query: Query, *, max_groups: int, steps: int) -> ir.Table:
-    """One row for each key that some unit has: the columns of the key, and ``number``, the sum of what units add."""
+def key_totals(query: Query, *, max_groups: int, steps: int, max_rows: int = 1) -> ir.Table:
+    """One row for each key that some unit has: the columns of the key, and ``number``, the sum of what units add.
+
+    Weights, with `steps` above 1, are of units: then `max_rows` is 1.
+    """
     relation = query.relation
     unit, names = units(relation), [f"{GROUP}{i}" for i in range(len(query.groups))]
     rows = relation.select(*unit, **dict(zip(names, query.groups.values(), strict=True)))
     rows = rows.filter([rows[name].notnull() for name in names])
     if query.by_row:
         return rows.group_by(names).agg((rows.count() * integer(steps)).cast(TOTAL).name(NUMBER))
-    pairs = rows.distinct()
+    own = ibis.least(rows.count(), integer(max_rows)).name(NUMBER)
+    pairs = rows.distinct() if max_rows == 1 else rows.group_by(rows.columns).agg(own)
     kept = _kept(pairs, unit, names, max_groups)
-    weight = _weight(kept["keys"], steps) if steps > 1 else integer(1)
+    weight = _weight(kept["keys"], steps) if steps > 1 else integer(1) if max_rows == 1 else kept[NUMBER]
     kept = kept.select(*names, weight=weight)
     return kept.group_by(names).agg(kept["weight"].sum().cast(TOTAL).name(NUMBER))
 

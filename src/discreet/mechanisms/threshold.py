@@ -1,23 +1,25 @@
 """Noisy counts of keys that nobody listed: only those that reach a threshold are shown.
 
 Claim
-    Let a unit be counted once in at most `max_groups` keys. ``Threshold(epsilon=e, delta=d,
-    max_groups=l).release(counts)`` shows the keys whose count, with discrete Laplace noise of scale l/e, is at or above
-    ``threshold``, and that noisy count; it is (e, d)-differentially private under add-remove. Keys that no unit has are
-    never shown. ``interval(noisy, c)`` holds the count of a key that is shown with probability c or more, given that it
-    is shown, whatever the count.
+    Let a unit be counted in at most `max_groups` keys, with at most `max_rows` in each. ``Threshold(epsilon=e, delta=d,
+    max_groups=l, max_rows=r).release(counts)`` shows the keys whose count, with discrete Laplace noise of scale lr/e,
+    is at or above ``threshold``, and that noisy count; it is (e, d)-differentially private under add-remove. Keys that
+    no unit has are never shown. ``interval(noisy, c)`` holds the count of a key that is shown with probability c or
+    more, given that it is shown, whatever the count.
 Requires
-    Counts of units, not of rows. ``words``: independent uniform 64-bit words (`noise.entropy` owes it).
+    Counts of units, or of rows of which each unit has no more than that. ``words``: independent uniform 64-bit words
+    (`noise.entropy` owes it).
 Relies on
     `DiscreteLaplace.sample`: an exact law. Arb's enclosures for the threshold.
 Proof
     Let D have one unit more than D'. Let it be the only one in j of its keys, so that D' lacks them; it moves at most
-    l - j other counts, by 1. Let E be that some of the j keys is shown. The threshold t is the smallest with P(1 + Z >=
-    t) <= d1 = 1 - (1-d)^(1/l), and it is what is *at* t that is shown too; so P(E) <= 1 - (1-d1)^j <= d. For a set S of
+    l - j other counts, by r at most. Let E be that some of the j keys is shown. Their counts are r at most, and the
+    threshold t is the smallest with P(r + Z >= t) <= d1 = 1 - (1-d)^(1/l), and it is what is *at* t that is shown too;
+    so P(E) <= 1 - (1-d1)^j <= d. For a set S of
     outcomes without the j keys let x be the probability of S among D's other keys, and f = e (l-j)/l: D' gives S with
     e^-f x to e^f x. From D to D': P(D in S or E) <= d + x <= d + e^e P(D' in S). From D' to D, where D gives S with
     (1 - P(E)) x: if e^f x <= 1, P(D' in S) - e^e (1-P(E)) x <= e^f x P(E) <= d; otherwise it is at most 1 - (1-P(E)).
-    P(Z >= z) = q^z/(1+q) for z >= 1, q = exp(-e/l); so t - 1 is the number log((1+q) d1) / log q rounded up, or 1. It
+    P(Z >= z) = q^z/(1+q) for z >= 1, q = exp(-e/lr); so t - r is the number log((1+q) d1) / log q rounded up, or 1. It
     is never an integer, so its floor is found: q is transcendental, and d1 algebraic.
     *Interval.* Let x be the count and N the noisy one, given N >= t; a = (1-c)/2. Above: P(N < x - h | N >= t) <=
     P(Z < -h) <= a, since what is left out was on that side. Below: x is left out at N = n if r(x) = P(N >= n | N >= t)
@@ -33,6 +35,10 @@ Source
 Mutant
     ties-shown-for-free: the threshold is right for "above" and used for "at or above"; killed by
     test_a_lone_key_is_shown_with_delta_at_most.
+    rows-of-a-lone-key: the threshold is that of units with one row in each key; killed by
+    test_a_key_of_several_rows_is_shown_with_delta_at_most.
+    rows-without-noise: the noise is that of units with one row in each key; killed by
+    test_counts_of_rows_keep_their_promise.
     shown-by-chance-forgotten: intervals are those of counts that are always shown; killed by
     test_intervals_hold_for_keys_that_are_shown.
 """
@@ -82,6 +88,7 @@ class Threshold(HasLoss):
         epsilon: the price.
         delta: the probability with which a key that one person has may be shown, over all keys of that person.
         max_groups: in how many keys one person is counted at most; you must see to it before you count.
+        max_rows: with how many rows in each of them, if rows are counted.
 
     >>> pages = Threshold(epsilon=1, delta=1e-5)
     >>> pages.threshold, round(pages.keep(30), 6)
@@ -93,29 +100,31 @@ class Threshold(HasLoss):
     epsilon: Fraction
     delta: Fraction
     max_groups: int = 1
+    max_rows: int = 1
 
     @worded("dp.Threshold(epsilon={}, delta={})")
-    def __init__(self, *, epsilon: object, delta: object, max_groups: int = 1) -> None:
+    def __init__(self, *, epsilon: object, delta: object, max_groups: int = 1, max_rows: int = 1) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "max_groups", at_least_one("max_groups", max_groups))
+        object.__setattr__(self, "max_rows", at_least_one("max_rows", max_rows))
         object.__setattr__(self, "delta", proper_delta(delta, UNLISTED))
 
     @property
     def scale(self) -> Fraction:
-        """max_groups / epsilon."""
-        return self.max_groups / self.epsilon
+        """max_groups * max_rows / epsilon."""
+        return self.max_groups * self.max_rows / self.epsilon
 
     @property
     def threshold(self) -> int:
         """The smallest noisy count that is shown."""
 
-        def above_one() -> int | None:
+        def above_its_own() -> int | None:
             each = -(((1 - real(self.delta)).log() / self.max_groups).expm1())
             excess = real(self.scale) * (1 / ((1 + (-1 / real(self.scale)).exp()) * each)).log()
             # A law so narrow, or a delta so large, that any excess of 1 or more is rare enough.
             return 0 if excess.upper() < 0 else None if excess.lower() < 0 else whole_part(excess)
 
-        return decided(above_one, PRECISION) + 2
+        return decided(above_its_own, PRECISION) + 1 + self.max_rows
 
     @property
     def event(self) -> Event:
@@ -123,7 +132,7 @@ class Threshold(HasLoss):
         return ApproximateEvent(epsilon=self.epsilon, delta=self.delta)
 
     def keep(self, count: object) -> float:
-        """The probability that a key is shown which so many units have."""
+        """The probability that a key is shown which so many units have, or so many rows."""
         units = at_least_one("count", count)
         needed, rate = self.threshold - units, -1.0 / float(self.scale)
         if needed >= 1:
@@ -157,7 +166,7 @@ class Threshold(HasLoss):
         """The keys that reach the threshold, and their noisy counts.
 
         Args:
-            counts: the number of units that have each key: whole numbers. A key with 0 is never shown.
+            counts: the number of units or rows that have each key: whole numbers. A key with 0 is never shown.
             words: where chance comes from; the operating system, if you do not test.
 
         Raises:

@@ -54,7 +54,7 @@ UNKNOWN = Unknown.UNKNOWN
 """Pass ``keys=dp.UNKNOWN`` to group by whatever keys the rows have: those that enough units have are shown."""
 
 UNKNOWN_BY_COUNT = Unknown.UNKNOWN_BY_COUNT
-"""Pass ``keys=dp.UNKNOWN_BY_COUNT`` to count units by such keys in one look, which shows those with a large count."""
+"""Pass ``keys=dp.UNKNOWN_BY_COUNT`` to count units or rows by such keys in one look: those with many are shown."""
 
 
 @dataclass(frozen=True, slots=True)

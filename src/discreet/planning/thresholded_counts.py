@@ -2,10 +2,12 @@
 
 Claim
     Where ``threshold_for(query, left, guarantee)`` gives a mechanism, its release of
-    `engines.preliminary_totals.key_totals`, with its max_groups and steps of 1, keeps the guarantee for the declared
-    neighbors; and these totals are the counts that were asked for, of units in at most max_groups keys.
+    `engines.preliminary_totals.key_totals`, with its max_groups and max_rows and steps of 1, keeps the guarantee for
+    the declared neighbors; and these totals are the counts that were asked for, of units in at most max_groups keys,
+    and of at most max_rows of their rows in each.
 Requires
-    Of the engine: totals to which a unit adds 1 in at most max_groups keys, and a row for those that some unit has
+    Of the engine: totals to which a unit adds max_rows at most in at most max_groups keys, and a row for those that
+    some unit has
     (`engines.preliminary_totals` owes both).
 Relies on
     `mechanisms.threshold`: (a, b)-privacy under add-remove of the keys shown and of their noisy counts together.
@@ -14,8 +16,10 @@ Proof
     and is left out of no other; its rows are as many as it is, and the totals count either. In united tables each row
     is counted for itself. Where a unit may have several keys, one look has to leave it out of those beyond a stated
     limit before it is known which are shown, whereas the second of two looks weighs it down in those that are; so one
-    look is made if it was asked for (`UnknownKeys.by_count`), of numbers of units, which the totals are. A count under
-    a condition or of values is of other rows than those that have the key; then there is no mechanism.
+    look is made if it was asked for (`UnknownKeys.by_count`), or if the limit is no less than the rows that a unit has
+    by what made the table (`most_rows`), so that none is left out of any. The totals are numbers of units, or of their
+    rows, up to max_rows of each unit in each key, as two looks count them. A count under a condition or of values is of
+    other rows than those that have the key; then there is no mechanism.
     *Neighbors.* Replacing a unit is a removal and an addition, and one that is m rows comes or goes in m steps: what
     is (a, b)-private for each of n steps is (na, (1 + e^a + ... + e^((n-1)a)) b)-private for all of them. So it is made
     with epsilon / n, and delta over that sum. An epsilon at which no float holds e^((n-1)a) is refused.
@@ -24,6 +28,8 @@ Rounding
 Source
     Group privacy: lemma 2.2 of Vadhan (2017).
 Mutant
+    rows-as-units: rows of units are counted with the noise and the threshold of units; killed by
+    test_one_look_at_rows_has_the_law_of_its_mechanism.
     several-keys-as-one: units that may have several keys are counted in one of them; killed by
     test_only_plain_counts_of_units_with_one_row_take_one_look.
     limit-for-free: a unit in several keys costs as much as one in one; killed by
@@ -51,9 +57,10 @@ from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import ApproximateEvent
 
 NOT_ALONE = (
-    "Expected one number of units, and nothing beside it, for keys=dp.UNKNOWN_BY_COUNT, got another question.\n"
-    "Hint: ask for .agg(n=_.person.nunique()) of your unit, with a stated max_groups and without a report; put a "
-    "condition before it, .filter(...); or write keys=dp.UNKNOWN, for two looks."
+    "Expected one number of units or of rows, and nothing beside it, for keys=dp.UNKNOWN_BY_COUNT, got another "
+    "question.\n"
+    "Hint: ask for .agg(n=_.person.nunique()) of your unit, or for .agg(n=_.count()), with stated limits and without a "
+    "report; put a condition before it, .filter(...); or write keys=dp.UNKNOWN, for two looks."
 )
 MOST = 700
 """The power of e beyond which delta / (1 + e^a) is as good as no delta."""
@@ -78,15 +85,18 @@ def threshold_for(query: Query, left: Unspecified, guarantee: Guarantee) -> Thre
     asked = query.aggregates[0]
     alone = len(query.aggregates) == 1 and not left.limits and not left.report
     plain = asked.value is None and asked.where is None and asked.statistic in (UNITS, COUNT)
-    once = query.by_row or query.most_rows == 1
-    units = left.keys.by_count and asked.statistic is UNITS
-    if not (alone and plain and (once or units)):
+    if not (alone and plain):
         if left.keys.by_count:
             raise InvalidQuery(NOT_ALONE)
         return None
     kept = under_adding(query.units_changed, guarantee)
-    most = 1 if once else query.limits.max_groups or 1
-    return Threshold(epsilon=kept.epsilon, delta=kept.delta, max_groups=most)
+    if query.by_row or query.most_rows == 1:
+        return Threshold(epsilon=kept.epsilon, delta=kept.delta)
+    most = query.limits.max_groups or 1
+    if not (left.keys.by_count or (query.most_rows is not None and query.most_rows <= most)):
+        return None
+    rows = query.limits.max_rows or 1 if asked.statistic is COUNT else 1
+    return Threshold(epsilon=kept.epsilon, delta=kept.delta, max_groups=most, max_rows=rows)
 
 
 def one_look(plan: Plan, rule: Threshold, charge: Guarantee) -> Plan:

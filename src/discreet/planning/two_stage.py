@@ -11,7 +11,8 @@ Relies on
     `mechanisms.laplace`, `selection.partition_selection`, `planner`; adaptive sequential composition;
     `thresholded_counts`, for one look alone.
 Proof
-    The parts of epsilon are positive fractions whose sum is epsilon, and public (`first_look_budget`); delta is for the
+    The parts of epsilon are positive fractions whose sum is epsilon, and public (`first_look_budget`, `split_weights`);
+    delta is for the
     selection, but for a half of it
     where Gaussian noise in the answer is better than Laplace noise. Adding or removing a unit moves a histogram by 1 in
     L1 norm, replacing one by 2, and where a unit is m rows, each in a bin, by m or 2m; its noise has that sensitivity.
@@ -48,7 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
-from discreet.exact.amounts import decimal_text
+from discreet.exact.amounts import above_zero, decimal_text
 from discreet.language.checked_expressions import Kind, Value, cast, float_text
 from discreet.mechanisms.laplace import Laplace
 from discreet.planning.aggregates import Aggregate
@@ -70,8 +71,6 @@ from discreet.sensitivity.intervals import Interval
 
 REPORT_PART = Fraction(1, 20)
 """Of epsilon, for each kind of report."""
-KEYS_PART = Fraction(1, 2)
-"""Of what is left, for finding keys."""
 
 
 class Subject(Enum):
@@ -292,12 +291,13 @@ def _in_looks(query: Query, left: Unspecified, offer: Price, weights: Mapping[st
         raise InvalidParameter(expected("no delta beside rho", "delta", decimal_text(offer.delta), cure))
     part = offer.delta
     values = open_values(query)
+    keys_part, weights = split_weights(left, weights)
     limits = [Subject(name) for name in sorted(left.limits)]
     reports = _reports(query, left, offer)
     steps = query.units_changed
     each, together = parts(len(limits), len(values), left.share, query.declaration.size, steps / offer.epsilon)
     left_over = _left_over(left, each * len(limits) + (together if values else 0))
-    for_keys = left_over * KEYS_PART if left.keys else Fraction(0)
+    for_keys = left_over * keys_part if left.keys else Fraction(0)
     selecting = offer.part(for_keys).epsilon if left.keys else Fraction(0)
     surveys = [Survey(subject=s, noise=Laplace(sensitivity=steps, epsilon=offer.part(each).epsilon)) for s in limits]
     for value in values:
@@ -327,6 +327,20 @@ def _in_looks(query: Query, left: Unspecified, offer: Price, weights: Mapping[st
         weights=weights,
         placeholder_plan=replace(answer, charge=charge),
     )
+
+
+def split_weights(
+    left: Unspecified, weights: Mapping[str, object] | None
+) -> tuple[Fraction, Mapping[str, object] | None]:
+    """The part of what is left that finds keys, and the weights of the columns of the answer. Keys weigh 1, as the
+    answer does as a whole, or as much as the heaviest of their columns that has a weight.
+    """
+    if left.keys is None or not isinstance(weights, Mapping):
+        return Fraction(1, 2), weights
+    names = left.keys.names
+    stated = [above_zero(f"weights[{name!r}]", weights[name]) for name in names if name in weights]
+    heaviest = max(stated, default=Fraction(1))
+    return heaviest / (1 + heaviest), {name: weight for name, weight in weights.items() if name not in names}
 
 
 def _left_over(left: Unspecified, looks: Fraction) -> Fraction:

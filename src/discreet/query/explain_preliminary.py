@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter
-from discreet.exact.amounts import decimal_text
+from discreet.exact.amounts import decimal_text, root_below
 from discreet.language.checked_expressions import shown
 from discreet.mechanisms.threshold import Threshold
-from discreet.planning.aggregates import MEAN, SUM, UNITS
+from discreet.noise.laplace import DiscreteLaplace
+from discreet.planning.aggregates import COUNT, MEAN, SUM, UNITS
 from discreet.planning.auto_bounds import TOGETHER, floor
 from discreet.planning.narrower_bounds import stated_ends
 from discreet.planning.plan import Query
-from discreet.planning.thresholded_counts import under_adding
+from discreet.planning.thresholded_counts import threshold_for, under_adding
 from discreet.planning.two_stage import Subject, Survey, TwoStagePlan
+from discreet.planning.unspecified import UnknownKeys, Unspecified
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.query.explain import error_of
 from discreet.query.explanation import Explanation
-from discreet.selection.partition_selection import METHODS, KeySelection
+from discreet.selection.partition_selection import LARGEST_EPSILON, METHODS, KeySelection
 
 LEAST = "the power of two with about the least error in the worst case"
 WORST = {
@@ -37,7 +40,7 @@ def told(found: TwoStagePlan) -> dict[str, Any]:
     if found.open.keys:
         facts["first looks"][-1]["also priced"] = _other_selections(found) if found.selecting else _two_looks(found)
         if found.selecting:
-            facts["first looks"][-1]["would lower it"] = _fewer(found)
+            facts["first looks"][-1]["would lower it"] = _fewer(found, found.open.keys)
         facts["groups"] = f"those that are found, by {', '.join(found.open.keys.names)}"
     if found.open.limits:
         own = found.placeholder_plan.limits
@@ -120,7 +123,7 @@ def _other_selections(found: TwoStagePlan) -> list[str]:
     return told
 
 
-def _fewer(found: TwoStagePlan) -> list[str]:
+def _fewer(found: TwoStagePlan, keys: UnknownKeys) -> list[str]:
     """What would show keys that fewer units have, and how many it would take: in the order of what it gives up."""
     most, query = found.groups(), found.query
     told = []
@@ -128,23 +131,43 @@ def _fewer(found: TwoStagePlan) -> list[str]:
     alone = len(query.aggregates) == 1 and asked.value is None and asked.where is None
     if alone and not query.by_row and query.most_rows != 1 and found.charge.epsilon < UNBOUNDED:
         kept = under_adding(query.units_changed, Guarantee(epsilon=found.charge.epsilon, delta=found.charge.delta))
-        if asked.statistic is UNITS and not found.open.limits:
-            users = Threshold(epsilon=kept.epsilon, delta=kept.delta, max_groups=most).threshold
-            told.append(f"one look, keys=dp.UNKNOWN_BY_COUNT, without the keys of a unit beyond {most}: {users} units")
+        if asked.statistic in (UNITS, COUNT) and not found.open.limits:
+            by_count = Unspecified(keys=replace(keys, by_count=True))
+            rule = threshold_for(query, by_count, found.charge)
+            if rule is None:
+                raise TypeError(query)
+            needed, error = _by_count_units(rule, 0.5), DiscreteLaplace.of_scale(rule.scale).quantile(0.95)
+            left_out = f"without the keys of a unit beyond {most}"
+            told.append(f"one look, keys=dp.UNKNOWN_BY_COUNT, {left_out}: {needed}, then ± {error}")
         users = Threshold(epsilon=kept.epsilon, delta=kept.delta).threshold
         told.append(f"one row a unit by .per_unit(...), and a count of these alone: {_units(users, 1)}")
     if most > 1:
         told.append(f"max_groups=1: {_units(found.selection(1).users(), 1)}")
-    if query.keys is not None and len(query.keys.names) > 1:
+    if len(keys.names) > 1:
         told.append("fewer columns to group by: each of their keys has more units")
-    told.append(f"twice the epsilon: {_units(_twice(found, most), most)}")
+    told += _heavier(found, most, keys.names[0])
+    told.append(f"twice the epsilon: {_units(_stronger(found, most, Fraction(2)), most)}")
     return told
 
 
-def _twice(found: TwoStagePlan, most: int) -> int:
-    """How many units an even chance takes at twice the epsilon."""
+def _heavier(found: TwoStagePlan, most: int, name: str) -> list[str]:
+    """What a weight of three times as much for the keys would do: fewer units, and more noise in the answer."""
+    own, answer = found.selecting, found.answering
+    ratio = own / answer.epsilon if answer.rho is None else own**2 / (2 * answer.rho)
+    keys, rest = 3 * (1 + ratio) / (1 + 3 * ratio), float((1 + 3 * ratio) / (1 + ratio))
+    keys, rest = (keys, rest) if answer.rho is None else (root_below(keys), math.sqrt(rest))
+    users = _stronger(found, most, keys)
+    if users >= found.selection(most).users():
+        return []
+    weights = f"{{{name!r}: {float(3 * ratio):.4g}}}"
+    return [f"weights={weights}: {_units(users, most)}, and {rest:.2g} times the noise"]
+
+
+def _stronger(found: TwoStagePlan, most: int, times: Fraction) -> int:
+    """How many units an even chance takes at so many times the epsilon."""
     rule = found.selection(most)
-    return KeySelection(epsilon=2 * rule.epsilon, delta=rule.delta, max_groups=most, method=rule.method).users()
+    epsilon = min(times * rule.epsilon, Fraction(LARGEST_EPSILON))
+    return KeySelection(epsilon=epsilon, delta=rule.delta, max_groups=most).users()
 
 
 def _two_looks(found: TwoStagePlan) -> list[str]:
@@ -162,15 +185,27 @@ def _units(users: int, keys: int) -> str:
     return f"{users} units with {keys} key{'s' if keys > 1 else ''} each"
 
 
+def _by_count_units(rule: Threshold, chance: float) -> str:
+    """How many units it takes for a count to reach its threshold with this chance; of rows, if each has all it may."""
+    scale, rows, most = float(rule.scale), rule.max_rows, rule.max_groups
+    beyond = max(0, math.ceil(-scale * math.log((1 - chance) * (1 + math.exp(-1 / scale)))) - 1)
+    needed = rule.threshold + beyond
+    if rows > 1:
+        where = f" of up to {most} keys" if most > 1 else " key"
+        return f"{-(-needed // rows)} units with {rows} rows in each{where}, {needed} with one"
+    return f"{needed} units" + (f" with up to {most} keys each" if most > 1 else "")
+
+
 def _by_count(rule: Threshold, names: tuple[str, ...]) -> dict[str, Any]:
     """The look that finds keys by what was counted: the count costs epsilon, and to show where delta."""
-    each = f" with up to {rule.max_groups} keys each" if rule.max_groups > 1 else ""
     return {
         "what": f"keys of {', '.join(names)}",
         "mechanism": f"noisy counts of {rule.threshold} or more",
         "threshold": rule.threshold,
         "max_groups": rule.max_groups,
-        "even chance": f"{rule.threshold} units{each}",
+        **({"max_rows": rule.max_rows} if rule.max_rows > 1 else {}),
+        "even chance": _by_count_units(rule, 0.5),
+        "95 % chance": _by_count_units(rule, 0.95),
         "epsilon": Fraction(0),
     }
 
@@ -181,13 +216,18 @@ def _keys_told(found: TwoStagePlan, names: tuple[str, ...]) -> dict[str, Any]:
     is_open = "max_groups" in found.open.limits
     most = found.groups()
     rule = found.selection(most)
-    one = f"{rule.users(groups=1)} units with one key each"
-    many = "more with more keys" if is_open else f"{rule.users()} with {most}"
+
+    def needed(chance: float) -> str:
+        one = f"{rule.users(chance, groups=1)} units with one key each"
+        many = "more with more keys" if is_open else f"{rule.users(chance)} with {most}"
+        return one if most == 1 and not is_open else f"{one}, {many}"
+
     return {
         "what": f"keys of {', '.join(names)}",
         "mechanism": "the better selection" if is_open else f"{rule.method} selection",
         "max_groups": "auto" if is_open else most,
-        "even chance": one if most == 1 and not is_open else f"{one}, {many}",
+        "even chance": needed(0.5),
+        "95 % chance": needed(0.95),
         "epsilon": found.selecting,
         "delta": found.selecting_delta,
     }

@@ -236,7 +236,10 @@ def _round_row(one: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _look_row(look: Mapping[str, Any]) -> tuple[str, ...]:
-    detail = look.get("even chance") or f"sensitivity {look['sensitivity']}, noise scale {_short(look['scale'])}"
+    if "even chance" in look:
+        detail = f"even chance: {look['even chance']}\n95 % chance: {look['95 % chance']}"
+    else:
+        detail = f"sensitivity {look['sensitivity']}, noise scale {_short(look['scale'])}"
     return look["what"], look["mechanism"], detail, _short(look["epsilon"]), look["delta"]
 
 

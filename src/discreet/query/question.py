@@ -25,7 +25,7 @@ from discreet.planning.first_look_budget import stated_part
 from discreet.planning.narrower_bounds import narrower
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import level, price
-from discreet.planning.two_stage import KEYS_PART, TwoStagePlan, plan_two_stages
+from discreet.planning.two_stage import TwoStagePlan, plan_two_stages, split_weights
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.query.accuracy_rounds import Rounds, rounds_of
 from discreet.query.epsilon_for_accuracy import cheapest, cheapest_plan
@@ -275,17 +275,17 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         """The noisy answer, charged before a row is read.
 
         `epsilon` is the total for the call; the division over its columns minimizes the sum of (noise sd / public
-        range)², scaled by `weights`. With a `delta`, Gaussian noise is priced beside Laplace noise and the better is
-        taken (`explain` shows both); Laplace noise leaves the delta unspent. `rho` prices the call in zero-concentrated
-        differential privacy instead, as a budget stated in rho adds it up: Gaussian noise whose parts cost that much
-        together, quantiles at the epsilon that costs their part of it. `within={"people": 25}` takes the cheapest
-        epsilon instead for which that column is off by at most 25 with the given confidence. The same release again
-        returns the stored answer for nothing; `fresh=True` draws anew and pays. `report=("clipped", "weighted")` tells
-        beside the answer, at a twentieth of epsilon each, for which share of the units bounds and limits made a
-        difference. `bounds="auto"` finds narrower bounds than the stated ones, at a tenth of epsilon, for all that is
-        added up: for bounds that are far wider than the rows. `first_look=0.5` is the part of the price that finds
-        limits and bounds, for few units or little epsilon, in place of a twentieth for each limit and a tenth for
-        bounds.
+        range)², scaled by `weights`, which may name a column of unknown keys too. With a `delta`, Gaussian noise is
+        priced beside Laplace noise and the better is taken (`explain` shows both); Laplace noise leaves the delta
+        unspent. `rho` prices the call in zero-concentrated differential privacy instead, as a budget stated in rho adds
+        it up: Gaussian noise whose parts cost that much together, quantiles at the epsilon that costs their part of it.
+        `within={"people": 25}` takes the cheapest epsilon instead for which that column is off by at most 25 with the
+        given confidence. The same release again returns the stored answer for nothing; `fresh=True` draws anew and
+        pays. `report=("clipped", "weighted")` tells beside the answer, at a twentieth of epsilon each, for which share
+        of the units bounds and limits made a difference. `bounds="auto"` finds narrower bounds than the stated ones, at
+        a tenth of epsilon, for all that is added up: for bounds that are far wider than the rows. `first_look=0.5` is
+        the part of the price that finds limits and bounds, for few units or little epsilon, in place of a twentieth for
+        each limit and a tenth for bounds.
 
         With `up_to`, the targets are met in rounds of ever less noise, each charged before it is looked at, until all
         cells of these columns are within them or `up_to` is spent: the charge is that of the last round, and the
@@ -384,8 +384,9 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         if self._open.limits or open_values(self._query):
             raise InvalidQuery(NO_ERROR)
         own = fraction("delta", delta) / 2 if self._open.keys else delta
+        keys_part, weights = split_weights(self._open, weights)
         found = cheapest(self._query, within, confidence=confidence, weights=weights, delta=own)
-        return found / (1 - KEYS_PART) if self._open.keys else found
+        return found / (1 - keys_part) if self._open.keys else found
 
     def _finished(self, answer: Release) -> Release:
         """The answer after the verbs that were written for it."""

@@ -100,8 +100,8 @@ class PrivateTable(
         data or not; rows with other keys are left out, NULL among them unless None is listed. `max_groups`: groups that
         one unit counts in; `max_rows`: rows that it counts in each. A unit with more is weighted down, never dropped.
         ``keys=dp.UNKNOWN`` finds the keys that enough units have, for a release with a delta;
-        ``keys=dp.UNKNOWN_BY_COUNT`` does so by the numbers of units that are asked for; a limit of "auto" is chosen
-        when the answer is released, at a part of its epsilon.
+        ``keys=dp.UNKNOWN_BY_COUNT`` does so by the numbers of units or rows that are asked for; a limit of "auto" is
+        chosen when the answer is released, at a part of its epsilon.
 
         Several groupings at once are one question with one charge, whose tables agree with each other: `cube` asks for
         every set of the names, `rollup` for the first of them, the first two, and so on, `sets` for those listed; the

@@ -61,8 +61,9 @@ def test_engines_find_the_same(bench: Bench) -> None:
         surveys = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6).surveys
         looks = [unit_histogram(question._query, survey) for survey in surveys]
         looks += [key_totals(question._query, max_groups=99, steps=steps) for steps in (1, STEPS)]
+        looks.append(key_totals(question._query, max_groups=99, steps=1, max_rows=3))
         found.append([one.found(question, look) for look in looks])
-    assert len(found[0]) == 6
+    assert len(found[0]) == 7
     assert found[0] == found[1]
 
 
@@ -97,6 +98,9 @@ def test_one_unit_more_moves_what_it_may(bench: Bench, table: Rows, data: st.Dat
     moves = apart(bench, question, key_totals(question._query, max_groups=2, steps=STEPS), table, less)
     assert len(moves) <= 2
     assert sum(move**2 for move in moves) <= STEPS**2
+    moves = apart(bench, question, key_totals(question._query, max_groups=2, steps=1, max_rows=3), table, less)
+    assert len(moves) <= 2
+    assert max(moves, default=0) <= 3
 
 
 def apart(bench: Bench, question: Any, look: Any, first: Rows, second: Rows) -> list[int]:
