@@ -8,6 +8,7 @@ has changed; a test says which notebooks are behind.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,9 +61,11 @@ def executed(made: Any) -> Any:
     from nbclient import NotebookClient
 
     with TemporaryDirectory() as folder:
-        NotebookClient(
+        client = NotebookClient(
             made, timeout=PATIENCE, kernel_name="python3", resources={"metadata": {"path": folder}}, record_timing=False
-        ).execute()
+        )
+        # Pictures are shown below cells, whatever the shell says.
+        client.execute(env={name: value for name, value in os.environ.items() if name != "MPLBACKEND"})
     made.metadata.pop("language_info", None)  # it names the Python that happened to run it
     return made
 

@@ -16,6 +16,8 @@ from depth import FUZZ, SECONDS, SHARES, TURN, Patience, TimeIsOver, is_tried
 # All cores are busy already: threads of one test would wait for those of another, at full speed.
 for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
+# No test opens a window, where there is a screen.
+os.environ.setdefault("MPLBACKEND", "agg")
 
 # In the background a shell has all programs ignore Ctrl-C, and whatever they start: some tests press it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

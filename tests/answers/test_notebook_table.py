@@ -44,6 +44,15 @@ people.group_by("plan", cube=True).agg(n=lambda t: t.count()).release(epsilon=1)
 answer.plot()
 ```
 ```python
+figure = answer.plot("n")
+import matplotlib.pyplot as plt
+plt.show()
+```
+```python
+answer.plot("n", path="n.png")
+plt.show()
+```
+```python
 import matplotlib.pyplot as plt
 answer.plot("n")
 ```

@@ -37,6 +37,8 @@ ENTRY_POINTS = {
     "src/discreet/cli/raise_command.py::raise_allowance": "which ledger, how much more, and who says so",
     "src/discreet/plots/dot_plot.py::ranks_figure": "what is drawn, what is said of it, and where",
     "src/discreet/plots/lines.py::lines_figure": "as ranks_figure",
+    "src/discreet/plots/order.py::order_figure": "as ranks_figure",
+    "src/discreet/logs/favorite_page.py::most_liked_figure": "what is compared, how often, and where it is drawn",
     "src/discreet/ledger/budget.py::__init__": "an allowance, where it is kept, and who opens it inside of which one",
     "src/discreet/logs/release_log.py::release_log": "the columns of a log, its price, and the choices of two methods",
     "src/discreet/logs/multinomial.py::sample_own_log": "a log's columns, and its output counts or their choice",

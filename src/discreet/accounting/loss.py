@@ -52,7 +52,6 @@ from discreet.exact.bisection import float_down, float_up
 from discreet.exact.cached_property import cached_property
 from discreet.noise.entropy import draw, fresh_words
 from discreet.plots.loss_panels import LossCurves, loss_figure
-from discreet.plots.saving import kept
 
 if TYPE_CHECKING:
     import os
@@ -214,8 +213,8 @@ class Loss(NoTruth):
             errors=least_errors(places, deltas, levels),
             draws=self.sample(max(1, min(20_000, MOST_DRAWS // max(1, sum(part.times for part in self.parts))))),
         )
-        figure = loss_figure(curves, caption=f"{self!r}: worst of both directions; {self.label}", ax=ax)
-        return kept(figure, path)
+        caption = f"{self!r}: worst of both directions; {self.label}"
+        return loss_figure(curves, caption=caption, ax=ax, path=path)
 
     def __add__(self, other: Loss) -> Loss:
         if not isinstance(other, Loss):

@@ -20,6 +20,7 @@ Mutant
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -91,8 +92,11 @@ def _row(k: int, epsilon: Fraction, delta: Fraction) -> CompositionRow:
     )
 
 
-def composition_figure(rows: Sequence[CompositionRow], *, caption: str) -> Figure:
-    """The table as a picture: noise against the number of counts, one curve for each theorem.
+def composition_figure(
+    rows: Sequence[CompositionRow], *, caption: str, ax: object = None, path: str | os.PathLike[str] | None = None
+) -> Figure:
+    """The table as a picture: noise against the number of counts, one curve for each theorem. `ax` draws in axes of
+    yours, `path` saves the figure.
 
     >>> rows = composition_table((1, 10), epsilon=1, delta=1e-6)
     >>> composition_figure(rows, caption="total (1, 1e-6)").axes[0].get_xlabel()
@@ -100,8 +104,8 @@ def composition_figure(rows: Sequence[CompositionRow], *, caption: str) -> Figur
     """
     names = CompositionRow._fields[1:]
     curves = {name.replace("_", ", "): [float(getattr(row, name)) for row in rows] for name in names}
-    label = "standard deviation of each"
-    return lines_figure([row.k for row in rows], curves, x_label="counting queries", y_label=label, caption=caption)
+    x, y_label = [row.k for row in rows], "standard deviation of each"
+    return lines_figure(x, curves, x_label="counting queries", y_label=y_label, caption=caption, ax=ax, path=path)
 
 
 def in_plain_words(epsilon: Amount, *, household: int = 1) -> str:

@@ -24,6 +24,7 @@ Mutant
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -47,7 +48,6 @@ from discreet.planning.batch_planner import BatchPlan, BatchTable
 from discreet.planning.group_keys import Keys
 from discreet.planning.planner import level
 from discreet.plots.error_bars import Panel, bars_figure, drawn
-from discreet.plots.saving import kept
 from discreet.workloads.cell_tables import CellTable, Reals
 from discreet.workloads.grouped_matrix import GroupedMatrix
 
@@ -259,7 +259,7 @@ class GroupedRangesRelease(TableExports, ReleasedNames, Mapping[Any, RangesRelea
         """A name that no key has."""
         return next(one for one in itertools.accumulate(itertools.repeat("_"), initial=name) if one not in self.groups)
 
-    def plot(self, *keys: Any, ax: object = None, path: Any = None) -> Figure:
+    def plot(self, *keys: Any, ax: object = None, path: str | os.PathLike[str] | None = None) -> Figure:
         """The bins of some groups, or of all, as bars with their error bars, a panel for each group; `ax` draws in axes
         of yours, as many as groups, `path` saves the figure.
         """
@@ -281,7 +281,7 @@ class GroupedRangesRelease(TableExports, ReleasedNames, Mapping[Any, RangesRelea
         by = table.column_names[len(self.groups)]
         names = table[by].to_pylist()[:bins]
         caption = self.table._caption()  # noqa: SLF001 (of this room)
-        return kept(bars_figure(names, panels, caption=caption, by=by, ax=ax), path)
+        return bars_figure(names, panels, caption=caption, by=by, ax=ax, path=path)
 
     def __repr__(self) -> str:
         return repr(self.table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -124,7 +125,7 @@ class RangesRelease(ReleasedNames):
         wanted = self._confidence if confidence is None else level(confidence)
         return QuantileInterval(*(one[0] for one in self._figures.quantiles(checked_share(share), wanted)))
 
-    def plot(self, *, ax: object = None, path: Any = None) -> Figure:
+    def plot(self, *, ax: object = None, path: str | os.PathLike[str] | None = None) -> Figure:
         """The bins as bars with their error bars; `ax` draws in axes of yours, `path` saves the figure."""
         return self.table.plot("count", kind="bars", ax=ax, path=path)
 

@@ -31,7 +31,6 @@ from discreet.inference.post_processing import AfterNoise, Processing
 from discreet.planning.plan import Plan
 from discreet.planning.planner import level
 from discreet.plots.error_bars import Panel, bars_figure, drawn, intervals_figure
-from discreet.plots.saving import kept
 
 if TYPE_CHECKING:
     import os
@@ -282,7 +281,7 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
             values, low, high = (drawn(shown[f"{name}{end}"]) for end in ("", LOW, HIGH))
             panels.append(Panel(name, values, low, high, None if name not in true else np.asarray(true[name])))
         figure = bars_figure if self._kind(kind) == "bars" else intervals_figure
-        return kept(figure(names, panels, caption=self._caption(), by=" · ".join(self.groups), ax=ax), path)
+        return figure(names, panels, caption=self._caption(), by=" · ".join(self.groups), ax=ax, path=path)
 
     def _kind(self, stated: str) -> str:
         """Points or bars; bars by itself where the only keys are bins, which are public."""

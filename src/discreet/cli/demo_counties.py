@@ -48,9 +48,8 @@ def run(console: Console, folder: Path) -> None:
     noisy, found = reconciled(made)
     console.print(_agreement(made, noisy, found))
     folder.mkdir(parents=True, exist_ok=True)
-    for name, figure in pictures(made, found).items():
-        figure.savefig(folder / name, dpi=150)
-        console.print(f"Picture: {folder / name}", highlight=False)
+    for picture in pictures(made, found, folder):
+        console.print(f"Picture: {picture}", highlight=False)
 
 
 def _errors(population: NDArray[np.int64]) -> Any:
@@ -103,22 +102,22 @@ def _agreement(made: Counties, noisy: NDArray[np.int64], found: Consistent) -> A
     return table
 
 
-def pictures(made: Counties, found: Consistent) -> dict[str, Any]:
-    """All counties by rank, and the thirty smallest with their intervals, by file name."""
+def pictures(made: Counties, found: Consistent, folder: Path) -> tuple[Path, Path]:
+    """Draws all counties by rank, and the thirty smallest with their intervals, in a folder; returns the two files."""
+    every, smallest = folder / "every-county.png", folder / "smallest-counties.png"
     (low, high), _ = found.intervals(noise="laplace")
     caption = f"95 % intervals · epsilon {EPSILON:g} · populations are made up"
     truth = made.population.astype(np.float64)
     small = np.argsort(truth)[:30][::-1]
-    return {
-        "every-county.png": order_figure(
-            found.values[0], (low, high), truth=truth, up="people", caption=f"all counties, {caption}"
-        ),
-        "smallest-counties.png": ranks_figure(
-            [made.names[i] for i in small],
-            found.values[0][small],
-            ends=(np.maximum(low[small], 0.0), high[small]),
-            truth=truth[small],
-            across="people",
-            caption=f"the smallest counties, {caption}",
-        ),
-    }
+    whole = f"all counties, {caption}"
+    order_figure(found.values[0], (low, high), truth=truth, up="people", caption=whole, path=every)
+    ranks_figure(
+        [made.names[i] for i in small],
+        found.values[0][small],
+        ends=(np.maximum(low[small], 0.0), high[small]),
+        truth=truth[small],
+        across="people",
+        caption=f"the smallest counties, {caption}",
+        path=smallest,
+    )
+    return every, smallest

@@ -46,8 +46,7 @@ def run(console: Console, folder: Path) -> None:
     for algorithm in ("lloyd", "best"):
         found = KMeans(len(KINDS), epsilon=PICTURED, bounds=BOUNDS, algorithm=algorithm).fit(rows)
         target = folder / f"clusters-{algorithm}.png"
-        figure = found.plot(rows)
-        figure.savefig(target, dpi=150)
+        figure = found.plot(rows, path=target)
         console.print(f"{algorithm}: {figure.get_supxlabel()}\nPicture: {target}", highlight=False)
 
 

@@ -40,5 +40,5 @@ def run(console: Console, folder: Path) -> None:
     )
     console.print(EXPLAINED, highlight=False)
     target = folder / "pages.png"
-    most_liked_figure(likes, delta=DELTA, runs=3).savefig(target, dpi=150)
+    most_liked_figure(likes, delta=DELTA, runs=3, path=target)
     console.print(f"Picture: {target}", highlight=False)

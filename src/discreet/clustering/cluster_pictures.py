@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.weighted_kmeans import squared_distances, weighted_means
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.entropy import fresh_words
+from discreet.plots.canvas import Place
 from discreet.plots.clusters import Scatter, bubbles_figure, clusters_figure, scattered
 
 if TYPE_CHECKING:
@@ -46,7 +48,9 @@ def plane(points: Reals, axes: tuple[int, ...]) -> Reals:
     return shown if len(axes) == 2 else np.column_stack([shown[:, 0], np.zeros(len(shown))])
 
 
-def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, ...], caption: str, ax: object = None) -> Figure:
+def survival_figure(
+    rows: Reals, private: Reals, *, axes: tuple[int, ...], caption: str, ax: object = None, path: Place = None
+) -> Figure:
     """The rows with their exact centers, and with the private ones; originals that did not survive are crossed out."""
     if not len(rows):
         cure = "give public rows, as an array with a column for each of the centers'."
@@ -62,13 +66,15 @@ def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, ...], capti
         Scatter("private", plane(private, axes), owner[squared_distances(rows, private).argmin(axis=1)], None),
     ]
     told = f"{int(kept.sum())} of {len(kept)} clusters survive · inertia {ratio:.3f} times the original's · {caption}"
-    return clusters_figure(plane(rows, axes), panels, caption=told, ax=ax)
+    return clusters_figure(plane(rows, axes), panels, caption=told, ax=ax, path=path)
 
 
 def centers_figure(
-    centers: Reals, sizes: Reals, *, names: tuple[str, ...], axes: tuple[int, ...], caption: str, ax: object = None
+    centers: Reals, sizes: Reals, *, columns: Mapping[int, str], caption: str, ax: object = None, path: Place = None
 ) -> Figure:
-    """Centers alone, as large as their clusters: what may be shown of a table that is not public."""
+    """Centers alone, as large as their clusters: what may be shown of a table that is not public. `columns` are the one
+    or two to draw, by number, with their names.
+    """
     shares = np.maximum(sizes, 0.0) / max(1.0, float(np.maximum(sizes, 0.0).sum()))
-    labels = (names[axes[0]], names[axes[1]] if len(axes) > 1 else "")
-    return bubbles_figure(plane(centers, axes), shares, names=labels, caption=caption, ax=ax)
+    across, up, *_ = *columns.values(), ""
+    return bubbles_figure(plane(centers, tuple(columns)), shares, names=(across, up), caption=caption, ax=ax, path=path)

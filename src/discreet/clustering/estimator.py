@@ -22,7 +22,6 @@ from discreet.clustering.weighted_kmeans import squared_distances
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive
 from discreet.noise.entropy import fresh_words
-from discreet.plots.saving import kept
 from discreet.privacy.definitions import Neighbors
 
 if TYPE_CHECKING:
@@ -162,7 +161,8 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
         centers = self._fitted("plot")
         shown = readable(rows, len(centers[0]), None)
         cost = f"{self.receipt_.cost}, {self.receipt_['algorithm']}"
-        return kept(survival_figure(shown, centers, axes=axes_of(columns, len(centers[0])), caption=cost, ax=ax), path)
+        axes = axes_of(columns, len(centers[0]))
+        return survival_figure(shown, centers, axes=axes, caption=cost, ax=ax, path=path)
 
     def _fitted(self, what: str) -> Reals:
         if not hasattr(self, "cluster_centers_"):

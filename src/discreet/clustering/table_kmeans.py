@@ -33,7 +33,6 @@ from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import RandomWords
 from discreet.planning.contribution_limits import whole
 from discreet.planning.planner import price
-from discreet.plots.saving import kept
 from discreet.privacy.definitions import Guarantee
 from discreet.query.explanation import Explanation
 from discreet.query.question_documents import document_of, limits_part
@@ -104,9 +103,9 @@ class Clusters(TableExports, ReleasedNames):
         cost = self._caption()
         if rows is not None:
             shown = readable(rows, len(self.columns), None)
-            return kept(survival_figure(shown, self.centers, axes=axes, caption=cost, ax=ax), path)
-        figure = centers_figure(self.centers, self.sizes, names=self.columns, axes=axes, caption=cost, ax=ax)
-        return kept(figure, path)
+            return survival_figure(shown, self.centers, axes=axes, caption=cost, ax=ax, path=path)
+        columns_drawn = {axis: self.columns[axis] for axis in axes}
+        return centers_figure(self.centers, self.sizes, columns=columns_drawn, caption=cost, ax=ax, path=path)
 
     def __repr__(self) -> str:
         frame = self.to_pandas().round(3).rename(columns=printable).to_string(index=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -100,8 +101,15 @@ def _option(oracle: Choice, bits: int) -> Option:
     return Option(oracle=oracle, variance=float(oracle.variance(people=1)), bits=bits)
 
 
-def report_error_figure(*, categories: int, epsilons: Sequence[float] = EPSILONS) -> Figure:
-    """n times the variance of a share, for each kind of report, over epsilon.
+def report_error_figure(
+    *,
+    categories: int,
+    epsilons: Sequence[float] = EPSILONS,
+    ax: object = None,
+    path: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """n times the variance of a share, for each kind of report, over epsilon. `ax` draws in axes of yours, `path` saves
+    the figure.
 
     >>> report_error_figure(categories=10, epsilons=(1, 2)).axes[0].get_xlabel()
     'epsilon'
@@ -111,5 +119,5 @@ def report_error_figure(*, categories: int, epsilons: Sequence[float] = EPSILONS
         for option in choose_report(epsilon=epsilon, categories=categories).options:
             curves.setdefault(option.name, []).append(option.variance)
     drawn = {name: curve for name, curve in curves.items() if len(curve) == len(epsilons)}
-    caption = f"{categories:,} categories"
-    return lines_figure(epsilons, drawn, x_label="epsilon", y_label="n · variance of a share", caption=caption)
+    caption, y_label = f"{categories:,} categories", "n · variance of a share"
+    return lines_figure(epsilons, drawn, x_label="epsilon", y_label=y_label, caption=caption, ax=ax, path=path)

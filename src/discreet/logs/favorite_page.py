@@ -9,6 +9,7 @@ beforehand, those that few like must stay hidden.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -244,9 +245,17 @@ def most_liked_table(found: Sequence[Errors]) -> pa.Table:
 
 
 def most_liked_figure(
-    likes: Likes, *, delta: object, epsilons: Sequence[float] = EPSILONS, k: int = 10, runs: int = 5
+    likes: Likes,
+    *,
+    delta: object,
+    epsilons: Sequence[float] = EPSILONS,
+    k: int = 10,
+    runs: int = 5,
+    ax: object = None,
+    path: str | os.PathLike[str] | None = None,
 ) -> Figure:
-    """What share of the likes of the k most liked pages each way misses, over epsilon; for data that are public.
+    """What share of the likes of the k most liked pages each way misses, over epsilon; for data that are public. `ax`
+    draws in axes of yours, `path` saves the figure.
 
     >>> likes = Likes(np.arange(900) // 3, np.arange(900) % 3, ("a", "b", "c"))
     >>> most_liked_figure(likes, delta=1e-6, epsilons=(5, 10), k=1, runs=1).axes[0].get_xlabel()
@@ -258,6 +267,5 @@ def most_liked_figure(
             curves.setdefault(one.way, []).append(one.top_missed)
     people = int(np.unique(likes.people).size)
     caption = f"{people:,} people, {len(likes.names):,} pages; delta {delta}, mean of {runs} runs"
-    return shares_figure(
-        epsilons, curves, x_label="epsilon", y_label=f"likes of the top {k} that are missed", caption=caption
-    )
+    labels = ("epsilon", f"likes of the top {k} that are missed")
+    return shares_figure(epsilons, curves, labels=labels, caption=caption, ax=ax, path=path)

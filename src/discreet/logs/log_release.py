@@ -14,7 +14,6 @@ from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidParameter, expected
 from discreet.guesses.answer_words import ReleasedNames
 from discreet.plots.dot_plot import ranks_figure
-from discreet.plots.saving import kept
 
 if TYPE_CHECKING:
     import os
@@ -99,8 +98,8 @@ class LogRelease(TableExports, ReleasedNames):
         true = None
         if truth is not None:
             true = np.array([truths(truth).get(name, 0.0) for name in shown[item].to_pylist()], dtype=np.float64)
-        figure = ranks_figure(names, values, ends=ends, truth=true, across="users", caption=self._caption(), ax=ax)
-        return kept(figure, path)
+        told = self._caption()
+        return ranks_figure(names, values, ends=ends, truth=true, across="users", caption=told, ax=ax, path=path)
 
     def _caption(self) -> str:
         return (

@@ -19,6 +19,7 @@ Mutant
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -41,6 +42,7 @@ Law: TypeAlias = DiscreteLaplace | RoundedNormal | DiscreteGaussianLaw | Stairca
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DIMENSIONS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 POINTS = 200
+LARGEST = "largest error, 95 %"
 
 
 def law_of(mechanism: Additive) -> Law:
@@ -58,8 +60,9 @@ def law_of(mechanism: Additive) -> Law:
     return mechanism.law(reals=False)
 
 
-def noise_figure(*mechanisms: Additive) -> Figure:
-    """The probability of each error of an integer, one curve for each mechanism, at most seven.
+def noise_figure(*mechanisms: Additive, ax: object = None, path: str | os.PathLike[str] | None = None) -> Figure:
+    """The probability of each error of an integer, one curve for each mechanism, at most seven. `ax` draws in axes of
+    yours, `path` saves the figure.
 
     >>> noise_figure(Laplace(sensitivity=1, epsilon=1), Gaussian(sensitivity=1, rho=0.5)).axes[0].get_xlabel()
     'error'
@@ -69,7 +72,8 @@ def noise_figure(*mechanisms: Additive) -> Figure:
     step = max(1, 2 * reach // POINTS)
     errors = range(-reach // step * step, reach + 1, step)
     curves = {repr(m): [_probability(law, z) for z in errors] for m, law in zip(mechanisms, laws, strict=True)}
-    return lines_figure(errors, curves, x_label="error", y_label="probability", logarithmic=False)
+    x_label, y_label = "error", "probability"
+    return lines_figure(errors, curves, x_label=x_label, y_label=y_label, logarithmic=False, ax=ax, path=path)
 
 
 def _probability(law: Law, z: int) -> float:
@@ -78,32 +82,47 @@ def _probability(law: Law, z: int) -> float:
 
 
 def noise_error_figure(
-    *, sensitivity: object = 1, delta: object = 1e-6, dimension: int = 1, epsilons: Sequence[float] = EPSILONS
+    *,
+    sensitivity: object = 1,
+    delta: object = 1e-6,
+    dimension: int = 1,
+    epsilons: Sequence[float] = EPSILONS,
+    ax: object = None,
+    path: str | os.PathLike[str] | None = None,
 ) -> Figure:
     """The largest error of `dimension` answers, with 95 % confidence, over epsilon: Laplace against Gaussian noise.
 
     One unit moves each answer by up to `sensitivity`, so the L1 norm by `dimension` times that, the L2 norm by its
-    root.
+    root. `ax` draws in axes of yours, `path` saves the figure.
 
     >>> noise_error_figure(epsilons=(0.5, 1)).axes[0].get_xlabel()
     'epsilon'
     """
     each = [_both(sensitivity, epsilon, delta, dimension) for epsilon in epsilons]
     caption = f"{dimension} answers that move by {sensitivity} each; Gaussian noise with delta {delta}"
-    return _against("epsilon", epsilons, each, caption)
+    return lines_figure(epsilons, _curves(each), x_label="epsilon", y_label=LARGEST, caption=caption, ax=ax, path=path)
 
 
 def dimension_figure(
-    *, sensitivity: object = 1, epsilon: object = 1, delta: object = 1e-6, dimensions: Sequence[int] = DIMENSIONS
+    *,
+    sensitivity: object = 1,
+    epsilon: object = 1,
+    delta: object = 1e-6,
+    dimensions: Sequence[int] = DIMENSIONS,
+    ax: object = None,
+    path: str | os.PathLike[str] | None = None,
 ) -> Figure:
-    """The same over the number of answers, at one epsilon for all: where Gaussian noise overtakes Laplace noise.
+    """The same over the number of answers, at one epsilon for all: where Gaussian noise overtakes Laplace noise. `ax`
+    draws in axes of yours, `path` saves the figure.
 
     >>> dimension_figure(dimensions=(1, 10)).axes[0].get_xlabel()
     'answers'
     """
     each = [_both(sensitivity, epsilon, delta, d) for d in dimensions]
     caption = f"epsilon {epsilon} for all answers, each moves by {sensitivity}; Gaussian noise with delta {delta}"
-    return _against("answers", dimensions, each, caption)
+    return lines_figure(
+        dimensions, _curves(each), x_label="answers", y_label=LARGEST, caption=caption, ax=ax, path=path
+    )
 
 
 def _both(sensitivity: object, epsilon: object, delta: object, dimension: int) -> tuple[float, float]:
@@ -114,9 +133,8 @@ def _both(sensitivity: object, epsilon: object, delta: object, dimension: int) -
     return float(laplace.error(dimension=dimension)), float(gaussian.error(dimension=dimension))
 
 
-def _against(x_label: str, x: Sequence[float], each: Sequence[tuple[float, float]], caption: str) -> Figure:
-    curves: dict[str, Sequence[float]] = {"Laplace": [e[0] for e in each], "Gaussian": [e[1] for e in each]}
-    return lines_figure(x, curves, x_label=x_label, y_label="largest error, 95 %", caption=caption)
+def _curves(each: Sequence[tuple[float, float]]) -> dict[str, list[float]]:
+    return {"Laplace": [e[0] for e in each], "Gaussian": [e[1] for e in each]}
 
 
 def noise_table(

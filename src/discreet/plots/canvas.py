@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
+import threading
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from discreet.errors import InvalidParameter, expected
+from discreet.plots.saving import save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,22 +21,35 @@ DOTS = 100
 """Dots per inch of what a notebook shows."""
 
 
-def canvas(width: float, height: float) -> Figure:
-    """A figure of so many inches that notebooks show as a picture. It is without pyplot, so without a window or state,
-    until pyplot is imported and has somewhere to show it: ``plt.show()`` shows it then.
+Place: TypeAlias = str | os.PathLike[str] | None
+"""Where a figure is saved, if anywhere."""
+
+
+def canvas(width: float, height: float, *, path: Place = None) -> Figure:
+    """A figure of so many inches that notebooks show as a picture. Where there is a window to show it in, or a cell to
+    show it below, it is one of pyplot's, and ``plt.show()`` shows it; elsewhere it is in no list and leaves no trace.
 
     >>> canvas(3, 2)._repr_png_()[1:4]
     b'PNG'
     """
     style: dict[str, Any] = {"figsize": (width, height), "layout": "constrained"}
-    return (
-        sys.modules["matplotlib.pyplot"].figure(FigureClass=_shown(), **style) if _has_window() else _shown()(**style)
-    )
+    if _is_shown(path):
+        from matplotlib import pyplot
+
+        try:
+            return pyplot.figure(FigureClass=_shown(), **style)
+        except ImportError:  # the backend that the user chose has no screen here
+            pass
+    return _shown()(**style)
 
 
-def _has_window() -> bool:
-    """Whether pyplot is in use, and shows figures: in a window, or below the cell of a notebook."""
-    if "matplotlib.pyplot" not in sys.modules:
+def _is_shown(path: Place) -> bool:
+    """Whether pyplot has somewhere to show a figure. Whoever writes a file and has not imported pyplot wants no window,
+    and windows can be made on the main thread alone.
+    """
+    if path is not None and "matplotlib.pyplot" not in sys.modules:
+        return False
+    if threading.current_thread() is not threading.main_thread():
         return False
     from matplotlib import get_backend
     from matplotlib.backends.registry import BackendFilter, backend_registry
@@ -42,15 +58,18 @@ def _has_window() -> bool:
     return get_backend().lower() not in silent
 
 
-def panels(ax: object, number: int, *, size: tuple[float, float], **shared: Any) -> tuple[Figure, list[Axes]]:
-    """A figure and so many axes side by side: a new one of this size in inches, or the caller's axes, `ax`.
+def panels(
+    ax: object, number: int, *, size: tuple[float, float], path: Place = None, down: bool = False, **shared: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure and so many axes side by side, or one below the other: a new one of this size in inches, or the caller's
+    axes, `ax`.
 
     Raises:
         InvalidParameter: `ax` is not axes of Matplotlib, as many as are needed, in one figure.
     """
     if ax is None:
-        figure = canvas(*size)
-        return figure, list(figure.subplots(1, number, squeeze=False, **shared)[0])
+        figure = canvas(*size, path=path)
+        return figure, list(figure.subplots(*((number, 1) if down else (1, number)), squeeze=False, **shared).flat)
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -65,10 +84,26 @@ def panels(ax: object, number: int, *, size: tuple[float, float], **shared: Any)
     return owner, given
 
 
+def add_legend(figure: Figure, axis: Axes, **style: Any) -> None:
+    """A legend of what an axis has: outside the panels of a figure of ours, in the axis in one of the caller's, whose
+    other axes it does not speak of.
+    """
+    if isinstance(figure, _shown()):
+        figure.legend(*axis.get_legend_handles_labels(), fontsize=8, frameon=False, **style)
+    else:
+        axis.legend(fontsize=8, frameon=False, **style | {"loc": "best"})
+
+
 def finished(
-    figure: Figure, axes: Iterable[Axes], caption: str = "", *, grid: Literal["both", "x"] | None = "both"
+    figure: Figure,
+    axes: Iterable[Axes],
+    caption: str = "",
+    *,
+    grid: Literal["both", "x", "y"] | None = "both",
+    path: Place = None,
 ) -> Figure:
-    """The figure in the style of all: a faint grid behind the data, frames open on two sides, a caption below.
+    """The figure in the style of all: a faint grid behind the data, frames open on two sides, a caption below; written
+    to a path where one is given.
 
     >>> figure = canvas(3, 2)
     >>> finished(figure, [figure.subplots()], "10,000 people").get_supxlabel()
@@ -84,6 +119,8 @@ def finished(
     elif caption:  # in a figure of the caller's, whose other axes it does not speak of
         for axis in list(axes)[:1]:
             axis.set_xlabel(f"{axis.get_xlabel()}\n{caption}".strip(), fontsize=8, color="0.35")
+    if path is not None:
+        save(figure, path)
     return figure
 
 
@@ -99,9 +136,11 @@ def _shown() -> type[Figure]:
             return target.getvalue()
 
         def _ipython_display_(self) -> None:
+            from IPython import get_ipython
             from IPython.display import Image, display
 
-            if "matplotlib.pyplot" in sys.modules:  # which would show it a second time, below the cell
+            # In a notebook, pyplot would show it a second time, below the cell; at a terminal it is still to be shown.
+            if "matplotlib.pyplot" in sys.modules and hasattr(get_ipython(), "kernel"):
                 sys.modules["matplotlib.pyplot"].close(self)
             display(Image(self._repr_png_()))  # type: ignore[no-untyped-call]  # it ships no types
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import finished, panels
+from discreet.plots.canvas import Place, add_legend, finished, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +41,9 @@ class Scatter(NamedTuple):
     kept: NDArray[np.bool_] | None = None
 
 
-def clusters_figure(points: Reals, ways: Sequence[Scatter], *, caption: str, ax: object = None) -> Figure:
+def clusters_figure(
+    points: Reals, ways: Sequence[Scatter], *, caption: str, ax: object = None, path: Place = None
+) -> Figure:
     """A figure with one panel for each way to cluster the same points.
 
     Args:
@@ -49,8 +51,9 @@ def clusters_figure(points: Reals, ways: Sequence[Scatter], *, caption: str, ax:
         ways: the clusters.
         caption: one line below.
         ax: the caller's axes to draw in, as many as ways.
+        path: saves the figure.
     """
-    figure, axes = panels(ax, len(ways), size=(4.2 * len(ways), 4.4), sharex=True, sharey=True)
+    figure, axes = panels(ax, len(ways), size=(4.2 * len(ways), 4.4), path=path, sharex=True, sharey=True)
     drawn = scattered(len(points), MOST_POINTS)
     shown = points[drawn]
     for axis, panel in zip(axes, ways, strict=True):
@@ -68,21 +71,19 @@ def clusters_figure(points: Reals, ways: Sequence[Scatter], *, caption: str, ax:
                 label="does not survive",
             )
             # Beside the panels, where it hides no center.
-            style: dict[str, Any] = {"ncols": 2, "fontsize": 8, "frameon": False}
-            if ax is None:
-                figure.legend(*axis.get_legend_handles_labels(), loc="outside upper right", **style)
-            else:
-                axis.legend(**style)
+            add_legend(figure, axis, loc="outside upper right", ncols=2)
         axis.set_title(panel.title, fontsize=10)
-    return finished(figure, axes, caption, grid=None)
+    return finished(figure, axes, caption, grid=None, path=path)
 
 
-def bubbles_figure(places: Reals, shares: Reals, *, names: tuple[str, str], caption: str, ax: object = None) -> Figure:
+def bubbles_figure(
+    places: Reals, shares: Reals, *, names: tuple[str, str], caption: str, ax: object = None, path: Place = None
+) -> Figure:
     """A figure with one disc for each place, shape (k, 2), its area in proportion to its share."""
-    figure, [axis] = panels(ax, 1, size=(5.0, 4.4))
+    figure, [axis] = panels(ax, 1, size=(5.0, 4.4), path=path)
     axis.scatter(places[:, 0], places[:, 1], s=40 + 3000 * shares, color="#4c78a8", alpha=0.5, edgecolor="black")
     for (x, y), share in zip(places.tolist(), shares.tolist(), strict=True):
         axis.annotate(f"{100 * share:.0f} %", (x, y), ha="center", va="center", fontsize=8)
     axis.margins(0.2)
     axis.set(xlabel=names[0], ylabel=names[1])
-    return finished(figure, [axis], caption, grid=None)
+    return finished(figure, [axis], caption, grid=None, path=path)

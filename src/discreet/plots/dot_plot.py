@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ def ranks_figure(
     across: str = "",
     caption: str = "",
     ax: object = None,
+    path: str | os.PathLike[str] | None = None,
 ) -> Figure:
     """One line for each name, the first at the top.
 
@@ -38,11 +40,12 @@ def ranks_figure(
         across: the label of the horizontal axis.
         caption: one line below.
         ax: the caller's axes to draw in.
+        path: saves the figure.
 
     >>> [label.get_text() for label in ranks_figure(["a", "b"], np.array([3.0, 1.0])).axes[0].get_yticklabels()]
     ['a', 'b']
     """
-    figure, [axis] = panels(ax, 1, size=(6.4, 1.2 + 0.2 * len(names)))
+    figure, [axis] = panels(ax, 1, size=(6.4, 1.2 + 0.2 * len(names)), path=path)
     places = np.arange(len(names))
     if ends is not None:
         axis.hlines(places, ends[0], ends[1], color="0.6", linewidth=3, label="interval")
@@ -55,4 +58,4 @@ def ranks_figure(
     axis.set_xlabel(across)
     if ends is not None or truth is not None:
         axis.legend(frameon=False, fontsize=8, loc="lower right")
-    return finished(figure, [axis], caption, grid="x")
+    return finished(figure, [axis], caption, grid="x", path=path)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import finished, panels
+from discreet.plots.canvas import Place, add_legend, finished, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,13 @@ MOST_LABELS = 40
 
 
 def intervals_figure(
-    labels: Sequence[str], columns: Sequence[Panel], *, caption: str, by: str = "", ax: object = None
+    labels: Sequence[str],
+    columns: Sequence[Panel],
+    *,
+    caption: str,
+    by: str = "",
+    ax: object = None,
+    path: Place = None,
 ) -> Figure:
     """A figure with one row of points and error bars for each group; of a value that is not known, a dash.
 
@@ -54,9 +60,10 @@ def intervals_figure(
         caption: one line below.
         by: what the groups are groups of.
         ax: the caller's axes to draw in, as many as columns.
+        path: saves the figure.
     """
     height = 1.6 + 0.28 * min(len(labels), MOST_LABELS)
-    figure, axes = panels(ax, len(columns), size=(max(4.5, 3.6 * len(columns)), height), sharey=True)
+    figure, axes = panels(ax, len(columns), size=(max(4.5, 3.6 * len(columns)), height), path=path, sharey=True)
     places = np.arange(len(labels))
     for axis, panel in zip(axes, columns, strict=True):
         middles = _middles(panel)
@@ -87,20 +94,22 @@ def intervals_figure(
     for axis in axes[:1] if ax is None else axes:
         axis.set_ylim(max(len(labels), 1) - 0.5, -0.5)
     if any(panel.truth is not None for panel in columns):
-        handles, names = axes[0].get_legend_handles_labels()
-        style: dict[str, Any] = {"ncols": 2, "fontsize": 8, "frameon": False}
-        if ax is None:
-            figure.legend(handles, names, loc="outside upper left", **style)
-        else:
-            axes[0].legend(handles, names, **style)
-    return finished(figure, axes, caption, grid="x")
+        add_legend(figure, axes[0], loc="outside upper left", ncols=2)
+    return finished(figure, axes, caption, grid="x", path=path)
 
 
 def bars_figure(
-    labels: Sequence[str], columns: Sequence[Panel], *, caption: str, by: str = "", ax: object = None
+    labels: Sequence[str],
+    columns: Sequence[Panel],
+    *,
+    caption: str,
+    by: str = "",
+    ax: object = None,
+    path: Place = None,
 ) -> Figure:
     """A figure with one bar for each bin of a histogram, and its interval as an error bar; arguments as above."""
-    figure, axes = panels(ax, len(columns), size=(max(5.5, (1.5 + 0.32 * len(labels)) * len(columns)), 3.8))
+    width = max(5.5, (1.5 + 0.32 * len(labels)) * len(columns))
+    figure, axes = panels(ax, len(columns), size=(width, 3.8), path=path)
     places = np.arange(len(labels))
     for axis, panel in zip(axes, columns, strict=True):
         axis.bar(places, np.nan_to_num(panel.values), width=1.0, color="0.8", edgecolor="white", label="private answer")
@@ -115,10 +124,7 @@ def bars_figure(
         every = max(1, math.ceil(len(labels) / MOST_LABELS))
         axis.set_xticks(places[::every], labels[::every], rotation=90 if len(labels) > 6 else 0, fontsize=8)
         axis.set_xlabel(by)
-    finished(figure, axes, caption, grid=None)
-    for axis in axes:
-        axis.grid(axis="y", color="0.92")
-    return figure
+    return finished(figure, axes, caption, grid="y", path=path)
 
 
 def _middles(panel: Panel) -> Reals:

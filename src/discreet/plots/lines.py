@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ def lines_figure(
     caption: str = "",
     logarithmic: bool = True,
     ax: object = None,
+    path: str | os.PathLike[str] | None = None,
 ) -> Figure:
     """A figure with one curve for each name.
 
@@ -36,11 +38,12 @@ def lines_figure(
         caption: one line below.
         logarithmic: whether both axes are.
         ax: the caller's axes to draw in.
+        path: saves the figure.
 
     >>> lines_figure([1, 2], {"a": [3, 4]}, x_label="n", y_label="error").axes[0].get_ylabel()
     'error'
     """
-    figure, [axis] = panels(ax, 1, size=(6.4, 4.0))
+    figure, [axis] = panels(ax, 1, size=(6.4, 4.0), path=path)
     for (name, values), (dash, mark), shade in zip(curves.items(), STYLES, SHADES, strict=False):
         every = max(1, len(x) // MARKS)
         axis.plot(x, values, label=name, color=shade, linestyle=dash, marker=mark, markevery=every, markersize=4)
@@ -50,4 +53,4 @@ def lines_figure(
     axis.set_xlabel(x_label)
     axis.set_ylabel(y_label)
     axis.legend(frameon=False, fontsize=8)
-    return finished(figure, [axis], caption)
+    return finished(figure, [axis], caption, path=path)

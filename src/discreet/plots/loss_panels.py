@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import finished, panels
+from discreet.plots.canvas import Place, finished, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,9 +25,9 @@ class LossCurves(NamedTuple):
     draws: Reals
 
 
-def loss_figure(curves: LossCurves, *, caption: str, ax: object = None) -> Figure:
+def loss_figure(curves: LossCurves, *, caption: str, ax: object = None, path: Place = None) -> Figure:
     """Delta against epsilon, type-II against type-I error, and how often each loss occurs."""
-    figure, [profile, tradeoff, histogram] = panels(ax, 3, size=(10.5, 3.3))
+    figure, [profile, tradeoff, histogram] = panels(ax, 3, size=(10.5, 3.3), path=path)
     shown = curves.deltas > 0
     profile.semilogy(curves.epsilons[shown], curves.deltas[shown], color="black")
     profile.set(xlabel="epsilon", ylabel="delta", title="privacy profile")
@@ -40,4 +40,4 @@ def loss_figure(curves: LossCurves, *, caption: str, ax: object = None) -> Figur
     histogram.set(xlabel="privacy loss", ylabel="density", title="loss of a random output")
     for axis in (profile, tradeoff, histogram):
         axis.title.set_fontsize(10)
-    return finished(figure, (profile, tradeoff, histogram), caption, grid=None)
+    return finished(figure, (profile, tradeoff, histogram), caption, grid=None, path=path)

@@ -14,13 +14,6 @@ if TYPE_CHECKING:
 DOTS = 150
 
 
-def kept(figure: Figure, path: object) -> Figure:
-    """The figure, written to a path where one was given."""
-    if path is not None:
-        save(figure, path)
-    return figure
-
-
 def save(figure: Figure, path: object) -> None:
     """Writes a figure, in the format that the name ends with; refuses what is no place for one."""
     if not isinstance(path, str | os.PathLike):

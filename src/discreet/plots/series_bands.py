@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.plots.canvas import canvas, finished
+from discreet.plots.canvas import Place, add_legend, finished
 from discreet.plots.canvas import panels as axes_of
 from discreet.plots.lines import SHADES, STYLES
 
@@ -25,7 +25,9 @@ class Band(NamedTuple):
     """The exact values, where they are public."""
 
 
-def bands_figure(panels: Mapping[str, Sequence[Band]], *, y_label: str, caption: str = "", ax: object = None) -> Figure:
+def bands_figure(
+    panels: Mapping[str, Sequence[Band]], *, y_label: str, caption: str = "", ax: object = None, path: Place = None
+) -> Figure:
     """A figure with one panel below the other, over the same time.
 
     Args:
@@ -33,12 +35,10 @@ def bands_figure(panels: Mapping[str, Sequence[Band]], *, y_label: str, caption:
         y_label: what is upward.
         caption: one line below.
         ax: axes of the caller's, one for each panel.
+        path: saves the figure.
     """
-    if ax is None:
-        figure = canvas(7.2, 0.6 + 1.9 * max(1, len(panels)))
-        axes = list(figure.subplots(max(1, len(panels)), 1, sharex=True, squeeze=False)[:, 0])
-    else:
-        figure, axes = axes_of(ax, len(panels), size=(7.2, 2.5))
+    number = max(1, len(panels))
+    figure, axes = axes_of(ax, number, size=(7.2, 0.6 + 1.9 * number), path=path, down=True, sharex=True)
     for axis, (title, bands) in zip(axes, panels.items(), strict=False):
         for band, shade, (dash, _) in zip(bands, SHADES, STYLES, strict=False):
             line = band.moments, band.values
@@ -52,9 +52,8 @@ def bands_figure(panels: Mapping[str, Sequence[Band]], *, y_label: str, caption:
         axis.margins(x=0.01)
     first = next(iter(panels.values()), ())
     if any(band.label or band.truth is not None for band in first):
-        handles, names = axes[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper right", ncols=4, fontsize=8, frameon=False)
+        add_legend(figure, axes[0], loc="outside upper right", ncols=4)
     for label in axes[-1].get_xticklabels():
         label.set_rotation(20)
         label.set_horizontalalignment("right")
-    return finished(figure, axes, caption)
+    return finished(figure, axes, caption, path=path)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from discreet.plots.canvas import canvas, finished
+from discreet.plots.canvas import Place, add_legend, finished, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,19 +16,25 @@ SHADES = ("0.6", "#c2410c", "#ea9a6b", "black", "#1d4ed8", "#15803d", "#a21caf")
 
 
 def shares_figure(
-    x: Sequence[float], curves: Mapping[str, Sequence[float]], *, x_label: str, y_label: str, caption: str = ""
+    x: Sequence[float],
+    curves: Mapping[str, Sequence[float]],
+    *,
+    labels: tuple[str, str],
+    caption: str = "",
+    ax: object = None,
+    path: Place = None,
 ) -> Figure:
     """One curve for each name, with shares as percentages.
 
     Args:
         x: the places, above 0, ascending.
         curves: a share for each place, by the name of the curve.
-        x_label: what is to the right.
-        y_label: what is upward.
+        labels: what is to the right, and what is upward.
         caption: one line below.
+        ax: the caller's axes to draw in.
+        path: saves the figure.
     """
-    figure = canvas(6.8, 4.4)
-    axis = figure.subplots()
+    figure, [axis] = panels(ax, 1, size=(6.8, 4.4), path=path)
     for (name, shares), (dash, mark), shade in zip(curves.items(), cycle(STYLES), cycle(SHADES), strict=False):
         axis.plot(x, shares, label=name, color=shade, linestyle=dash, marker=mark, markersize=4, linewidth=1.4)
     axis.set_xscale("log")
@@ -36,7 +42,6 @@ def shares_figure(
     axis.set_xticks(x, [f"{place:g}" for place in x])
     axis.set_xticks([], minor=True)
     axis.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
-    axis.set_xlabel(x_label)
-    axis.set_ylabel(y_label)
-    figure.legend(*axis.get_legend_handles_labels(), frameon=False, fontsize=8, loc="outside right upper")
-    return finished(figure, [axis], caption)
+    axis.set(xlabel=labels[0], ylabel=labels[1])
+    add_legend(figure, axis, loc="outside right upper")
+    return finished(figure, [axis], caption, path=path)

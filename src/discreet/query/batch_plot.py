@@ -12,7 +12,6 @@ from discreet.exact.amounts import positive
 from discreet.exact.given_values import in_memory
 from discreet.planning.batch_planner import Name
 from discreet.plots.lines import lines_figure
-from discreet.plots.saving import kept
 from discreet.query.explain_batch import label
 from discreet.query.explanation import Accuracy
 
@@ -44,4 +43,4 @@ def errors_against_epsilon(
     caption = "95 % of the answers are off by at most so much" + (f"; {left} tables are left out" if left else "")
     x_label, y_label = "epsilon of the batch", "error of a cell"
     shown = list(map(float, totals))
-    return kept(lines_figure(shown, curves, x_label=x_label, y_label=y_label, caption=caption, ax=ax), path)
+    return lines_figure(shown, curves, x_label=x_label, y_label=y_label, caption=caption, ax=ax, path=path)

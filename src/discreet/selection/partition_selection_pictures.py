@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,16 @@ if TYPE_CHECKING:
 
 
 def keys_figure(
-    *, epsilon: object = 1, delta: object = 1e-5, max_groups: int = 1, users: Sequence[int] | None = None
+    *,
+    epsilon: object = 1,
+    delta: object = 1e-5,
+    max_groups: int = 1,
+    users: Sequence[int] | None = None,
+    ax: object = None,
+    path: str | os.PathLike[str] | None = None,
 ) -> Figure:
-    """The chance of a key by each law, for people who have as many keys as they may, and for people who have one.
+    """The chance of a key by each law, for people who have as many keys as they may, and for people who have one. `ax`
+    draws in axes of yours, `path` saves the figure.
 
     >>> [line.get_label() for line in keys_figure(max_groups=3).axes[0].get_lines()][:2]
     ['optimal', 'weighted']
@@ -34,4 +42,4 @@ def keys_figure(
     curves["Laplace threshold"] = [noisy.keep(n) for n in places]
     caption = f"epsilon {epsilon}, delta {delta}, up to {max_groups} keys a person"
     labels = {"x_label": "people who have the key", "y_label": "chance that it is shown"}
-    return lines_figure(places, curves, **labels, caption=caption, logarithmic=False)
+    return lines_figure(places, curves, **labels, caption=caption, logarithmic=False, ax=ax, path=path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,15 @@ def worst_gap(mechanism: Selector, candidates: int) -> float:
     return max(mechanism.expected_gap([0.0] + [-float(gap)] * (candidates - 1)) for gap in behind)
 
 
-def gap_figure(*, epsilon: object = 1, candidates: Sequence[int] = CANDIDATES) -> Figure:
+def gap_figure(
+    *,
+    epsilon: object = 1,
+    candidates: Sequence[int] = CANDIDATES,
+    ax: object = None,
+    path: str | os.PathLike[str] | None = None,
+) -> Figure:
     """The worst expected shortfall of the exponential mechanism and of permute-and-flip, over the number of candidates.
+    `ax` draws in axes of yours, `path` saves the figure.
 
     >>> gap_figure(candidates=(2, 5)).axes[0].get_ylabel()
     'worst expected shortfall'
@@ -41,5 +49,5 @@ def gap_figure(*, epsilon: object = 1, candidates: Sequence[int] = CANDIDATES) -
     }
     curves = {name: [worst_gap(rule, count) for count in candidates] for name, rule in rules.items()}
     curves["bound for 95 % of choices"] = [rules["permute-and-flip"].bound(candidates=count) for count in candidates]
-    caption = f"sensitivity 1, epsilon {epsilon}"
-    return lines_figure(candidates, curves, x_label="candidates", y_label="worst expected shortfall", caption=caption)
+    caption, y_label = f"sensitivity 1, epsilon {epsilon}", "worst expected shortfall"
+    return lines_figure(candidates, curves, x_label="candidates", y_label=y_label, caption=caption, ax=ax, path=path)

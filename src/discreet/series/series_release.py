@@ -16,7 +16,6 @@ from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.given_values import flag
 from discreet.inference.interval_propagation import HIGH, LOW
 from discreet.planning.planner import level
-from discreet.plots.saving import kept
 from discreet.plots.series_bands import Band, bands_figure
 from discreet.series.active_steps import STEP, WINDOW
 from discreet.series.noisy_stream import estimated
@@ -119,8 +118,7 @@ class SeriesRelease(Release):
             rows = [i for i, told in enumerate(table[WINDOW]) if told == str(name)]
             exact = None if truth is None or name not in truth else np.asarray(truth[name], dtype=np.float64)
             bands[_title(name, self._series.calendar.unit)] = self._bands(table, column, rows, exact)
-        figure = bands_figure(bands, y_label=column, caption=self._caption(), ax=ax)
-        return kept(figure, path)
+        return bands_figure(bands, y_label=column, caption=self._caption(), ax=ax, path=path)
 
     def _bands(
         self, table: Mapping[str, list[Any]], column: str, rows: list[int], truth: NDArray[np.float64] | None
