@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ibis import _
 
 import discreet as dp
 from discreet.answers.table_exports import comma_separated
@@ -78,11 +79,20 @@ def test_excel_has_the_table_and_the_receipt(tmp_path: Path) -> None:
     assert receipt["guarantee"] == found.receipt["guarantee"]
 
 
-def test_a_batch_and_clusters_have_the_same_forms(tmp_path: Path) -> None:
-    cube = people().group_by("plan", cube=True).agg(n=lambda t: t.count()).release(epsilon=1)
-    centers = people().kmeans(["age", "visits"], n_clusters=2, epsilon=8)
-    for found in (cube, centers):
+def test_answers_of_other_kinds_have_the_same_forms(tmp_path: Path) -> None:
+    table = people()
+    data, both, budget = pa.table({"a": [1, 2], "b": [2, 3]}), ("a", "b"), dp.Budget(epsilon=1)
+    for found in (
+        table.group_by("plan", cube=True).agg(n=lambda t: t.count()).release(epsilon=1),
+        table.kmeans(["age", "visits"], n_clusters=2, epsilon=8),
+        table.top("plan", k=2, epsilon=1),
+        people().choose([18, 65], score=lambda c: _.age >= c, epsilon=1),
+        people().count_distinct("plan", epsilon=1),
+        dp.protect_shared(data, each_of=both, budget=budget, name="pairs").truncated_total(most=4, epsilon=1),
+    ):
         assert found.to_csv().count("\n") == found.to_pyarrow().num_rows + 1
         found.to_excel(tmp_path / "answer.xlsx")
         found.to_parquet(tmp_path / "answer.parquet")
         assert pa.table(found.to_polars().to_arrow()).num_rows == len(found.to_pandas())
+        assert list(found.to_pandas().columns) == found.to_pyarrow().column_names
+        assert found.receipt["charge"]["epsilon"] in {"1", "8"}

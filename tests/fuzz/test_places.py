@@ -45,7 +45,8 @@ CURATORS = {
 HOLDERS = {f"{kind}.{verb}.path" for kinds, verbs in (
     (("Release", "LogRelease", "LogSample", "Clusters"), ("plot", "to_parquet", "to_csv", "to_excel")),
     (("RangesRelease", "GroupedRangesRelease", "BatchQuestion", "KMeans"), ("plot",)),
-    (("BatchRelease", "GroupedRangesRelease"), ("to_parquet", "to_csv", "to_excel")),
+    (("BatchRelease", "GroupedRangesRelease", "Top", "Choice", "DistinctValues", "TruncatedTotal"),
+     ("to_parquet", "to_csv", "to_excel")),
 ) for kind in kinds for verb in verbs}  # fmt: skip
 """Where whoever has an answer saves it: they write, and never read."""
 ELSEWHERE = {"connect.url"}

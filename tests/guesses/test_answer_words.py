@@ -166,7 +166,7 @@ OTHERS = {
     "chosen.winner": "write .value.",
     "chosen.score": "scores are not told; count the rows of .value",
     "chosen.values": "did you mean 'value'?",
-    "chosen.to_pandas()": "write .to_pyarrow().to_pandas().",
+    "chosen.df": "write .to_pandas().",
     "distinct.count": "write .value.",
     "distinct.high": "write .at_least(0.95), a bound from below; the",
     "distinct.mean()": "there are at_least, column, limit, receipt, to",

@@ -43,6 +43,7 @@ import pyarrow as pa
 from ibis.common.deferred import Deferred
 
 from discreet.answers.receipt import Receipt
+from discreet.answers.table_exports import TableExports
 from discreet.curator.release_key import one_line
 from discreet.engines.engine import blocks_of
 from discreet.engines.totals import totals
@@ -82,16 +83,21 @@ SHORTFALL = "how far below the best score that of what is chosen is, in the unit
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(ReleasedNames):
+class Choice(TableExports, ReleasedNames):
     """The chosen candidate, as it was given, and the receipt; neither its score nor how close it was."""
 
     _ask: ClassVar[str] = "ask for .value."
     _instead = CHOICE
 
     value: Any
-    receipt: Receipt
+    _receipt: Receipt
     _kind: pa.DataType | None = None
     """Of all candidates; none where they have no type in common."""
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was promised, and how it was kept; a copy, ready for JSON."""
+        return Receipt.of(self._receipt)
 
     def to_pyarrow(self) -> pa.Table:
         """The candidate as a table of one row and one column; as text, where candidates have no type in common."""

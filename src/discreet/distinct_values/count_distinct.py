@@ -33,6 +33,7 @@ import pyarrow as pa
 
 from discreet.answers.receipt import Receipt
 from discreet.answers.stored_answers import whole_texts
+from discreet.answers.table_exports import TableExports
 from discreet.engines.value_pairs import UNIT, VALUE, value_pairs
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
@@ -67,7 +68,7 @@ FROM_BELOW = "how far above the number of values that occur it is; how far below
 
 
 @dataclass(frozen=True, eq=False)
-class DistinctValues(ReleasedNames):
+class DistinctValues(TableExports, ReleasedNames):
     """A noisy number of values, and a bound below which the true one is not likely to be."""
 
     _ask: ClassVar[str] = "ask for .at_least() or .value."
@@ -78,8 +79,13 @@ class DistinctValues(ReleasedNames):
     """The noisy number of values that can be counted if no unit counts more than `limit` of them."""
     limit: int
     """How many values one unit counts at most; chosen with noise, or stated."""
-    receipt: Receipt
+    _receipt: Receipt
     _mechanism: CountsUnderLimits
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was promised, and how it was kept; a copy, ready for JSON."""
+        return Receipt.of(self._receipt)
 
     def at_least(self, confidence: object = CONFIDENCE) -> int:
         """No more than the number of values that occur, with this confidence; there is no bound from above.

@@ -121,7 +121,7 @@ COMBINATION: Mapping[str, str] = {
 }
 
 VALUE = "item result answer get n number"
-FRAME_OF_ONE = dict(each("write .to_pyarrow().to_pandas().", f"{FRAMES} to_pandas"))
+FRAME_OF_ONE = dict(each("write .to_pandas().", FRAMES))
 
 AT_LEAST: Mapping[str, str] = {
     **COSTS,

@@ -47,6 +47,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answers.receipt import Receipt
+from discreet.answers.table_exports import TableExports
 from discreet.engines.engine import integers
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import decimal_text, root_below
@@ -80,15 +81,20 @@ SHORTFALL = "how many units fewer than the best have what is chosen, for any row
 
 
 @dataclass(frozen=True, eq=False)
-class Top(ReleasedNames):
+class Top(TableExports, ReleasedNames):
     """The chosen values, best first up to the noise, or as a set in the order of the list; and the receipt."""
 
     _ask: ClassVar[str] = "ask for .values."
 
     column: str
     values: tuple[Key, ...]
-    receipt: Receipt
+    _receipt: Receipt
     _kind: pa.DataType | None = None
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was promised, and how it was kept; a copy, ready for JSON."""
+        return Receipt.of(self._receipt)
 
     def to_pyarrow(self) -> pa.Table:
         """The values as a table of one column."""

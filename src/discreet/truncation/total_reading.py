@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from discreet.answers.receipt import Receipt
 from discreet.answers.stored_answers import whole_texts
+from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidParameter, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
 from discreet.guesses.answer_words import AT_LEAST, ReleasedNames
@@ -50,7 +51,7 @@ def ceiling(most: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class TruncatedTotal(ReleasedNames):
+class TruncatedTotal(TableExports, ReleasedNames):
     """A noisy total under the limit that was chosen, and a bound below which the true one is not likely to be."""
 
     _ask: ClassVar[str] = "ask for .at_least() or .value."
@@ -60,9 +61,14 @@ class TruncatedTotal(ReleasedNames):
     """The noisy total of what units have up to `limit`; of a race, its bound of 95 %."""
     limit: int
     """How much of one unit counts at most; chosen with noise, or stated."""
-    receipt: Receipt
+    _receipt: Receipt
     _reading: TotalReading
     _noisy: tuple[int, ...]
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was promised, and how it was kept; a copy, ready for JSON."""
+        return Receipt.of(self._receipt)
 
     def at_least(self, confidence: object = CONFIDENCE) -> int | float:
         """No more than the total of all units, with this confidence; there is no bound from above.
