@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from discreet.sensitivity import shared_totals
 from discreet.sensitivity.shared_totals import LARGEST, totals_under_limits
 
 Pair = tuple[int, int, int]
@@ -62,6 +63,30 @@ def test_it_is_the_linear_program(trials: int) -> None:
     assert found([(0, 1, 1), (1, 2, 1), (0, 2, 1)], [1]) == [1]  # each half of a pair of a triangle: 3/2
 
 
+@pytest.mark.parametrize("trials", [40, pytest.param(400, marks=pytest.mark.long)])
+def test_covers_are_the_linear_program(trials: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of graphs in which a few units have most, with pairs among these: with a flow, and without one."""
+    flows: list[int] = []
+    flow = shared_totals._largest_flow
+    monkeypatch.setattr(shared_totals, "_largest_flow", lambda *given: flows.append(1) or flow(*given))
+    rng = np.random.default_rng(trials)
+    for _trial in range(trials):
+        few, many = rng.integers(1, 4), rng.integers(4, 9)
+        ends = (
+            rng.integers(0, few, 20),
+            np.where(rng.random(20) < 0.2, rng.integers(0, few, 20), 3 + rng.integers(0, many, 20)),
+        )
+        pairs = [(int(a), int(b), int(n)) for a, b, n in zip(*ends, rng.integers(0, 6, 20), strict=True)]
+        assert found(pairs) == [by_linear_program(pairs, limit) for limit in LIMITS]
+    assert 0 < len(flows) < trials
+
+
+def test_who_has_most_needs_no_flow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three sellers and a thousand buyers, each of whom buys more than the limit of each."""
+    monkeypatch.setattr(shared_totals, "_largest_flow", None)
+    assert found([(i % 3, 3 + i // 3, 9) for i in range(3000)], [8, 20, 100]) == [24, 60, 300]
+
+
 def moves_too_far(totals: Totals, pairs: Sequence[Pair], left: Sequence[Pair]) -> bool:
     """Whether a total rises by less than 0 or more than its limit where pairs come that one unit is in."""
     steps = zip(totals(pairs, LIMITS), totals(left, LIMITS), LIMITS, strict=True)
@@ -108,6 +133,8 @@ def test_all_of_it_where_no_unit_has_more_than_the_limit() -> None:
     assert found(pairs, [7, 8, 100]) == [12, 13, 13]
     assert found(pairs, [100, 7, 8]) == [13, 12, 13]
     assert found([(0, 0, 9)], [1, 4, 20]) == [1, 4, 9]
+    triangle = [(0, 1, LARGEST + 5), (2, 1, LARGEST), (2, 0, LARGEST)]
+    assert found([*triangle, *triangle, *triangle], [LARGEST]) == [LARGEST * 3 // 2]
     assert found([]) == [0] * len(LIMITS)
     assert found([(0, 1, 0)]) == [0] * len(LIMITS)
 

@@ -21,6 +21,7 @@ from discreet.errors import EngineError
 from discreet.ledger.ledger import stated_guarantee
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import Bench
+from discreet.truncation.pair_totals import totals_of_pairs
 from discreet.truncation.total_reading import TotalReading
 from discreet.truncation.truncated_total import priced_total
 
@@ -96,6 +97,16 @@ def test_who_is_in_both_columns_has_one_limit() -> None:
     assert totals(protected(pa.table(mixed), bounds={}), limit=1) == [1]
     spaces = pa.table({"caller": ["a", "A", "a "], "called": ["b", "B", "b "]})
     assert totals(protected(spaces, bounds={}), limit=1) == [3]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.int64()])
+def test_a_unit_is_one_in_all_parts_of_what_is_fetched(kind: pa.DataType) -> None:
+    random = np.random.default_rng(5)
+    ends = [pa.array(random.integers(0, 40, 300)).cast(kind) for _side in range(2)]
+    whole = pa.table([*ends, pa.array(random.integers(0, 9, 300))], names=["first", "second", "amount"])
+    parts = pa.concat_tables([whole.slice(i, 7) for i in range(0, 300, 7)])
+    assert parts["first"].num_chunks > 1
+    assert totals_of_pairs(parts, [1, 2, 4, 20]) == totals_of_pairs(whole, [1, 2, 4, 20])
 
 
 def test_moments_are_fetched_as_texts() -> None:

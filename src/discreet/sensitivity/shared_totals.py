@@ -23,10 +23,16 @@ Proof
     in full. (b) Of what counts for v alone, as much as r_v holds is taken: whoever has a best x with less there and
     some of another pair of v can trade, for the same sum, and the other unit has more left. A pair of a unit with
     itself counts for it alone. So f(l) is what is taken and f of the other pairs with what is left, by which their
-    amounts may be cut. Both steps are repeated until nobody is free.
+    amounts may be cut. Both steps are repeated until nobody is free. A pair that is there twice is as one with both
+    amounts.
     *Lines.* f is concave, as the mean of two feasible x is feasible for the mean of their limits, does not fall, and is
     0 at 0. So where it has the same value at two limits it has it between them, and where it is on one line at three it
     is on that line between the outer ones: twice its value is a whole number there, too.
+    *Covers.* Of pairs that are left, let A have an end of each. Then f is at most the sum of r_a over A, since each pair
+    counts at one of A or both. It is that sum if for each a its pairs with others, who are not in A, add up to some s_a
+    of r_a or more, and if no other v has more than r_v where each such pair counts for r_a / s_a of its amount, and
+    those within A for nothing: each a has r_a then. No flow has to be found where this holds of those who have more of
+    their limits than the other end of some pair.
     *Double cover.* Let each remaining v be there twice, v' and v'', and each pair of u and v two arcs, u' -> v'' and
     v' -> u'', of capacity w_e; a source leads to each v', and each v'' to a sink, with capacity r_v. From x, the flow
     x_e on both arcs has the value 2 sum of x_e. From any flow, x_e = half of what is on both arcs has x_e <= w_e, at v
@@ -36,7 +42,8 @@ Proof
     most that, too. The value is the sum of what leaves the source, of 64 bits. There are 2 arcs for each pair and 4
     for each unit, and as many backwards, fewer than 2**31.
 Rounding
-    A half down.
+    A half down. Shares of fewer than 2**28 amounts are added up as doubles, which are off by less than 2**-24 of the
+    sum; it counts as 2**-20 more.
 Source
     Kasiviswanathan, Nissim, Raskhodnikova, Smith, "Analyzing graphs with node differential privacy" (TCC 2013), section
     3: the flow; Dong, Fang, Yi, Tao, Machanavajjhala, "R2T" (SIGMOD 2022), section 6: the linear program. The double
@@ -46,47 +53,56 @@ Mutant
     test_one_unit_moves_it_by_its_limit_at_most.
     loops-on-both-sides: a pair of a unit with itself is an arc like others; killed by test_it_is_the_linear_program.
     lines-through-two-points: f is taken for a line between any two limits; killed by test_it_is_the_linear_program.
+    covers-overfill-others: nobody asks whether the others have room; killed by test_it_is_the_linear_program.
+    covers-of-pairs-within: pairs within a cover count for one of its two; killed by
+    test_covers_are_the_linear_program.
     free-without-what-is-left: who is free is told from the limit, not from what is left of it; killed by
     test_it_is_the_linear_program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
+Narrow = NDArray[np.int32]
 
 LARGEST = 2**30
 """Of a limit."""
-LOW = 15
-"""Bits of an amount that are added up apart: sums of 2**28 of them are exact as doubles."""
+AT_ONCE = 2**23
+"""Pairs whose amounts are added up at once: sums of so many of them are exact as doubles."""
+OVER = 1 + 2**-20
+"""As what sums of shares count, which rounding makes smaller by less."""
 
 
 class Pairs(NamedTuple):
     """Amounts of two units each, by their numbers."""
 
-    first: Whole
-    second: Whole
-    amounts: Whole
+    first: Narrow
+    second: Narrow
+    amounts: Narrow
 
     def take(self, which: NDArray[np.bool_]) -> Pairs:
         """Some of them."""
-        return Pairs(self.first[which], self.second[which], self.amounts[which])
+        return self if which.all() else Pairs(self.first[which], self.second[which], self.amounts[which])
 
 
-def totals_under_limits(first: Whole, second: Whole, amounts: Whole, limits: Sequence[int]) -> list[int]:
+def totals_under_limits(
+    first: Whole | Narrow, second: Whole | Narrow, amounts: Whole | Narrow, limits: Sequence[int]
+) -> list[int]:
     """The largest total under each limit, rounded down; a pair may be there more than once, in either order.
 
     >>> both = np.array([0, 0, 1]), np.array([1, 2, 2])
     >>> totals_under_limits(*both, np.array([5, 5, 5]), [1, 2, 8, 10])
     [1, 3, 12, 15]
     """
-    pairs = _merged(np.minimum(first, second), np.maximum(first, second), np.minimum(amounts, LARGEST))
-    number = int(pairs.second.max()) + 1 if pairs.second.size else 0
+    cut = amounts if amounts.dtype == np.int32 and amounts.max(initial=0) <= LARGEST else np.minimum(amounts, LARGEST)
+    pairs = Pairs(*(one.astype(np.int32, copy=False) for one in (first, second, cut)))
+    number = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
     points = [0, *sorted(set(limits))]
     twice = {0: 0, points[-1]: _twice(pairs, number, points[-1])}
 
@@ -108,60 +124,86 @@ def totals_under_limits(first: Whole, second: Whole, amounts: Whole, limits: Seq
     return [twice[limit] // 2 for limit in limits]
 
 
-def _merged(first: Whole, second: Whole, amounts: Whole) -> Pairs:
+def _merged(pairs: Pairs) -> Pairs:
     """Each pair once, with what it has in all, cut at the largest limit."""
+    first, second = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
     order = np.lexsort((second, first))
-    first, second, amounts = first[order], second[order], amounts[order]
+    first, second = first[order], second[order]
     starts = np.flatnonzero(np.diff(first, prepend=-1) | np.diff(second, prepend=-1))
-    added = np.add.reduceat(amounts, starts) if starts.size else amounts
-    return Pairs(first[starts], second[starts], np.minimum(added, LARGEST))
+    added = np.add.reduceat(pairs.amounts[order], starts, dtype=np.int64)
+    return Pairs(first[starts], second[starts], np.minimum(added, LARGEST).astype(np.int32))
 
 
 def _twice(pairs: Pairs, number: int, limit: int) -> int:
     """Two times the largest total under a limit."""
-    left = np.full(number, limit, dtype=np.int64)
+    left = np.full(number, limit, dtype=np.int32)
     loops = pairs.first == pairs.second
     alone = _added(pairs.first[loops], pairs.amounts[loops], number)
     pairs, taken = pairs.take(~loops), 0
     while True:
         now = np.minimum(alone, left)
-        left -= now
+        left -= now.astype(np.int32)
         taken += int(now.sum())
-        pairs = pairs._replace(amounts=np.minimum(pairs.amounts, np.minimum(left[pairs.first], left[pairs.second])))
+        cut = np.minimum(pairs.amounts, left[pairs.first])
+        pairs = pairs._replace(amounts=np.minimum(cut, left[pairs.second], out=cut))
         pairs = pairs.take(pairs.amounts > 0)
         has = _added(pairs.first, pairs.amounts, number) + _added(pairs.second, pairs.amounts, number)
         free = has <= left
         one, other = free[pairs.first], free[pairs.second]
         if not (one | other).any():
-            return 2 * taken + _largest_flow(pairs, left)
-        taken += int(pairs.amounts[one & other].sum())
+            rest = _covered(pairs, left, has)
+            return 2 * taken + (_largest_flow(_merged(pairs), left) if rest is None else 2 * rest)
+        taken += int(pairs.amounts[one & other].sum(dtype=np.int64))
         alone = _added(pairs.first[other & ~one], pairs.amounts[other & ~one], number)
         alone += _added(pairs.second[one & ~other], pairs.amounts[one & ~other], number)
         pairs = pairs.take(~(one | other))
 
 
-def _added(units: Whole, amounts: Whole, number: int) -> Whole:
-    """What each unit has, exactly: the sums of low and of high bits are whole numbers that doubles hold."""
-    low, high = (np.bincount(units, part, number) for part in (amounts & (2**LOW - 1), amounts >> LOW))
-    return low.astype(np.int64) + (high.astype(np.int64) << LOW)
+def _added(units: Narrow, amounts: Narrow, number: int) -> Whole:
+    """What each unit has, exactly: each sum is a whole number that doubles hold."""
+    added = np.zeros(number, dtype=np.int64)
+    for these in _parts(units.size):
+        added += np.bincount(units[these], amounts[these], number).astype(np.int64)
+    return added
 
 
-def _largest_flow(pairs: Pairs, left: Whole) -> int:
+def _parts(size: int) -> Iterator[slice]:
+    return (slice(start, start + AT_ONCE) for start in range(0, size, AT_ONCE))
+
+
+def _covered(pairs: Pairs, left: Narrow, has: Whole) -> int | None:
+    """The largest total of pairs, if those who have most beside what is left of their limits have that much of it from
+    the others; none, where that is not so.
+    """
+    times = has / np.maximum(left, 1)
+    more = times[pairs.first] >= times[pairs.second]
+    cover = np.zeros(left.size, dtype=bool)
+    cover[pairs.first[more]] = cover[pairs.second[~more]] = True
+    within, by_first = cover[pairs.first] & cover[pairs.second], cover[pairs.first]
+    ends = np.where(by_first, pairs.first, pairs.second), np.where(by_first, pairs.second, pairs.first)
+    by, of, amounts = Pairs(*ends, pairs.amounts).take(~within)
+    own = _added(by, amounts, left.size)
+    if (own[cover] < left[cover]).any():
+        return None
+    share, load = left / np.maximum(own, 1), np.zeros(left.size)
+    for these in _parts(by.size):
+        load += np.bincount(of[these], amounts[these] * share[by[these]], left.size)
+    return int(left[cover].sum(dtype=np.int64)) if (load * OVER <= left).all() else None
+
+
+def _largest_flow(pairs: Pairs, left: Narrow) -> int:
     """The largest flow through the double cover."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 
-    if not pairs.first.size:
-        return 0
     is_there = np.zeros(left.size, dtype=bool)
     is_there[pairs.first] = is_there[pairs.second] = True
-    renumbered, rooms = np.cumsum(is_there) - 1, left[is_there]
+    renumbered, rooms = np.cumsum(is_there, dtype=np.int32) - np.int32(1), left[is_there]
     here, there = renumbered[pairs.first], renumbered[pairs.second]
-    number, places = rooms.size, np.arange(rooms.size)
+    number, places = rooms.size, np.arange(rooms.size, dtype=np.int32)
     source, sink = 2 * number, 2 * number + 1
-    tails = np.concatenate([here, there, np.full(number, source), number + places])
-    heads = np.concatenate([number + there, number + here, places, np.full(number, sink)])
-    room = np.concatenate([pairs.amounts, pairs.amounts, rooms, rooms]).astype(np.int32)
-    ends = (tails.astype(np.int32), heads.astype(np.int32))
-    network = csr_array((room, ends), shape=(sink + 1, sink + 1))
+    tails = np.concatenate([here, there, np.full(number, source, np.int32), number + places])
+    heads = np.concatenate([number + there, number + here, places, np.full(number, sink, np.int32)])
+    room = np.concatenate([pairs.amounts, pairs.amounts, rooms, rooms])
+    network = csr_array((room, (tails, heads)), shape=(sink + 1, sink + 1))
     return int(maximum_flow(network, source, sink, method="dinic").flow_value)

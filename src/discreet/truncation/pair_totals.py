@@ -33,6 +33,7 @@ import ibis
 import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.language.checked_expressions import Kind, Value
 from discreet.language.exact_arithmetic import TOTAL, clipped, int64_constant
@@ -68,6 +69,12 @@ def _sent(key: ir.Value) -> ir.Value:
 def totals_of_pairs(found: pa.Table, limits: Sequence[int]) -> list[int]:
     """The largest total under each limit."""
     keys = pa.chunked_array([*found[FIRST].chunks, *found[SECOND].chunks], found[FIRST].type)
-    coded = keys.combine_chunks().dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    amounts = found[AMOUNT].to_numpy().astype(np.int64)
-    return totals_under_limits(coded[: len(amounts)], coded[len(amounts) :], amounts, limits)
+    coded = [one.indices for one in keys.dictionary_encode().chunks]
+    first, second = _narrow(coded[: found[FIRST].num_chunks]), _narrow(coded[found[FIRST].num_chunks :])
+    return totals_under_limits(first, second, _narrow(found[AMOUNT].chunks), limits)
+
+
+def _narrow(chunks: Sequence[pa.Array]) -> NDArray[np.int32]:
+    """Whole numbers of 31 bits, which codes of units and amounts up to a limit are."""
+    parts = (one.to_numpy(zero_copy_only=False).astype(np.int32) for one in chunks)
+    return np.concatenate([np.empty(0, np.int32), *parts])
