@@ -77,9 +77,9 @@ class Spark(Connected):
 
     def _readable(self) -> ir.Table:
         """A text that is not UTF-8 is NULL: Spark keeps any bytes, and what shows a key would fail on them."""
-        return self._raw.mutate(
-            **{name: terms.valid_text(self._raw[name]) for name, kind in self._raw.schema().items() if kind.is_string()}
-        )
+        stated = self._protected.types
+        texts = (name for name, kind in self._raw.schema().items() if kind.is_string())
+        return self._raw.mutate(**{name: terms.valid_text(self._raw[name], stated[name]) for name in texts})
 
     def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
         with self._lock.held(), self._with_settings() as session, self._temporary_views(session, declared):

@@ -31,6 +31,9 @@ import ibis.expr.types as ir
 
 from discreet.errors import expected
 
+STATED = "__CHAR_VARCHAR_TYPE_STRING"
+"""Where Spark keeps the type of a column that was made as char(n), whose texts it fills up with blanks."""
+
 
 class Meaning(NamedTuple):
     """What the SQL of a table stands for."""
@@ -46,7 +49,9 @@ class Meaning(NamedTuple):
 def told(session: Any, written: str) -> Meaning:
     """What the SQL of a table stands for now; nothing is run."""
     frame = session.sql(written)
-    fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+    fields = [
+        (field.name, field.metadata.get(STATED) or field.dataType.simpleString()) for field in frame.schema.fields
+    ]
     number = Counter(name.lower() for name, _ in fields)
     twice = tuple(name for name, _ in fields if number[name.lower()] > 1)
     names = tuple(str(one.toString()) for one in _aliases(frame._jdf.queryExecution().analyzed()))  # noqa: SLF001 (Java)

@@ -60,9 +60,13 @@ def _rtrim(l, r): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E
 def _valid(text): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 (as above)
 
 
-def valid_text(text: ir.StringValue) -> ir.StringValue:
-    """A text, and NULL where its bytes are not UTF-8."""
-    valid: ir.StringValue = _valid(text)
+@ibis.udf.scalar.builtin(name="rtrim", signature=((dt.string,), dt.string))
+def _without_blanks(text): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 (as above)
+
+
+def valid_text(text: ir.StringValue, kind: str) -> ir.StringValue:
+    """A text, and NULL where its bytes are not UTF-8; of a char(n), without the blanks that fill it up."""
+    valid: ir.StringValue = _valid(_without_blanks(text) if kind.startswith("char(") else text)
     return valid
 
 

@@ -176,14 +176,17 @@ def unit_column(column: Any) -> ir.Value:
 
 def one_notation(one: dt.DataType, other: dt.DataType) -> bool:
     """Whether equal values of a unit in columns of these types are equal behind the barrier: 1.5 is written "1.50" with
-    two decimals and "1.500" with three, and a UUID in text may have capital letters.
+    two decimals and "1.500" with three, and a UUID in text may have capital letters. Texts of stated lengths are texts:
+    no engine leaves the blanks there that fill up a char(n).
 
-    >>> one_notation(dt.int32, dt.int64), one_notation(dt.Decimal(12, 2), dt.Decimal(12, 3))
-    (True, False)
+    >>> one_notation(dt.int32, dt.int64), one_notation(dt.String(length=3), dt.string)
+    (True, True)
+    >>> one_notation(dt.Decimal(12, 2), dt.Decimal(12, 3)), one_notation(dt.uuid, dt.string)
+    (False, False)
     """
     if one.is_decimal() and other.is_decimal():
         return bool(one.scale == other.scale and _is_wide(one) == _is_wide(other))
-    if one.is_signed_integer() and other.is_signed_integer():
+    if all(kind.is_signed_integer() for kind in (one, other)) or all(kind.is_string() for kind in (one, other)):
         return True
     return bool(one.copy(nullable=True) == other.copy(nullable=True))
 

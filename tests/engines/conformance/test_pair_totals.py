@@ -83,3 +83,30 @@ def test_moments_that_no_calendar_has(backend_of: Backends, other: str, kind: st
     data, budget = backend.table(f"moments_{kind}"), dp.Budget(epsilon=1)
     table = dp.protect_shared(data, each_of=("one", "other"), budget=budget, name="moments")
     assert totals(table, "rows")[:2] == [2, 3]
+
+
+@pytest.mark.long
+def test_texts_of_any_length_name_one_person(backend_of: Backends, other: str) -> None:
+    """Blanks that fill up a char(n) are no part of a name: who is in two columns, of whatever lengths, is one."""
+    backend = backend_of(other)
+    text, ending = ("string", "USING parquet") if other == "spark" else ("text", "")
+    kinds = {"short": "char(3)", "long": "char(5)", "words": text, "most": "varchar(9)"}
+    made = [f"{side}_{name} {kind}" for side in ("one", "other") for name, kind in kinds.items()]
+    rows = [[first] * len(kinds) + [second] * len(kinds) for first, second in (("ab", "x"), ("x", "ab"))]
+    values = ", ".join(f"({', '.join(map(repr, row))})" for row in rows)
+    statements = (
+        f"CREATE TABLE names_of_people ({', '.join(made)}) {ending}",
+        f"INSERT INTO names_of_people VALUES {values}",  # noqa: S608 (our own)
+    )
+    for statement in statements:
+        if other == "postgresql":
+            with backend.begin() as cursor:
+                cursor.execute(statement)
+        else:
+            backend.raw_sql(statement)
+    data, budget = backend.table("names_of_people"), dp.Budget(epsilon=1)
+    for first in kinds:
+        for second in kinds:
+            unit = f"one_{first}", f"other_{second}"
+            table = dp.protect_shared(data, each_of=unit, budget=budget, name=f"{first} {second}")
+            assert totals(table, "rows")[0] == 1
