@@ -105,7 +105,8 @@ def test_nothing_is_kept_unless_the_curator_says_so(tmp_path: Path, monkeypatch:
     assert b"kept" not in point
     kept = protected(keep_steps="steps")
     asked(kept).release(through="2026-01-02", rho=1)
-    assert [one.kept for one in points_of(kept.budget.points(KEY))] == [True]
+    [mark] = [one.kept for one in points_of(kept.budget.points(KEY))]
+    assert len(mark) == 32
     made = [tmp_path / "steps", *(tmp_path / "steps").rglob("*")]
     assert {oct(one.stat().st_mode & 0o777) for one in made} == {"0o700", "0o600"}
     assert sorted(one.suffix for one in made if one.is_file()) == [".steps", ".units"]
@@ -235,6 +236,39 @@ def test_steps_that_were_lost_are_refused(tmp_path: Path, seen: Seen) -> None:
     [wanted] = exact(asked(whole), 6)
     assert np.array_equal(seen[-1][0], wanted)
     assert len(list((tmp_path / "steps").rglob("*.steps"))) == 1
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_another_copy_of_the_folder_is_refused(
+    when: str, tmp_path: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two copies in which a day was read of different rows: what was published of one does not go on in the other."""
+    budget = grown([until(4)], [4], tmp_path / "one").budget
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    one, two = (
+        protected(rows, version=version, keep_steps=tmp_path / name, budget=budget)
+        for name, rows, version in (("one", ROWS, 2), ("two", ROWS.slice(60), 3))
+    )
+    plain = dp.Budget.published
+
+    def published(*given: Any) -> bytes:
+        monkeypatch.setattr(dp.Budget, "published", plain)
+        if when == "before":  # it is killed
+            raise ZeroDivisionError
+        asked(one).release(through="2026-01-05")
+        return plain(*given)
+
+    monkeypatch.setattr(dp.Budget, "published", published)
+    with pytest.raises(ZeroDivisionError if when == "before" else InvalidParameter):
+        asked(two).release(through="2026-01-06")
+    asked(one).release(through="2026-01-05")
+    with pytest.raises(InvalidParameter, match="keep_steps='others, of another copy of the folder'"):
+        asked(two).release(through="2026-01-06")
+    asked(one).release(through="2026-01-06")
+    [wanted] = exact(asked(one), 6)
+    assert np.array_equal(seen[-1][0], wanted)
+    assert not np.array_equal(seen[1][0], wanted)
+    assert [point.end for point in points_of(budget.points(KEY))] == [4, 5, 6]
 
 
 @pytest.mark.long

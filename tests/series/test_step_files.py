@@ -91,7 +91,7 @@ def test_what_was_written_aside_is_cleared(files: StepFiles, monkeypatch: pytest
     assert not files.add(4, point(6), None)
 
 
-@pytest.mark.parametrize("which", ["first", "last", "units", "empty", "swapped", "gap", "gone", "other", "fewer"])
+@pytest.mark.parametrize("which", ["first", "last", "units", "empty", "swapped", "gap", "gone", "other", "mixed", "fewer"])
 def test_what_was_edited_is_refused(files: StepFiles, which: str, tmp_path: Path) -> None:
     first, last = (files._place / f"0000000{number}.steps" for number in (1, 2))
     [units] = files._place.glob("*.units")
@@ -109,6 +109,11 @@ def test_what_was_edited_is_refused(files: StepFiles, which: str, tmp_path: Path
         first.unlink()
     elif which == "gone":
         units.unlink()
+    elif which == "mixed":
+        copy = StepFiles(tmp_path / "copy", series)
+        copy.add(1, point(0), UNITS)
+        copy.add(2, point(2), UNITS.slice(1))
+        last.write_bytes((copy._place / last.name).read_bytes())
     elif which == "other":
         series = "other" * 10
         files._place.rename(tmp_path / series[:32])

@@ -14,9 +14,10 @@ Relies on
 Proof
     *One value.* `totals` gives what records hold, and a record stays. A step that is in none is read, and the record is
     written before the ledger has a point that was drawn from it; who was slower takes the record that is there. So a
-    process that is killed before the ledger's record leaves one from which the same x is taken later. A ledger that is
-    ahead of the records, which then were lost, is refused by `Point.kept`; if its last point was drawn from all rows,
-    the steps are read once more, which the claim does not cover.
+    process that is killed before the ledger's record leaves one from which the same x is taken later. A point has the
+    mark of the record of its last step (`Point.kept`), and a draw that comes behind it is thrown away or is from
+    records that have this mark: an older copy of the folder, one that went on from other rows, or a mixture of several
+    is refused. If the last point was drawn from all rows, steps may be read once more, which the claim does not cover.
     *The same as without.* By induction over records: with a unit has been kept in how many steps it counts so far, and
     which is the last. `counted` continues its chain step after step: of steps in which it has rows, the next one that
     is `apart` or more behind the last one, up to `max_steps`. This is the chain that `active_steps` finds in all rows.
@@ -42,6 +43,8 @@ Mutant
     bounds-unasked: rows are left out whatever the bounds of their column; killed by test_dates_that_bounds_move.
     records-of-older-rows: the version of the rows is compared with the first records alone; killed by
     test_older_rows_are_not_kept_once_another_process_was_quicker.
+    any-copy-goes-on: a copy of the folder that was not published of goes on; killed by
+    test_another_copy_of_the_folder_is_refused.
     ledger-runs-ahead: records that were lost are read again; killed by test_steps_that_were_lost_are_refused.
 """
 
@@ -49,7 +52,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,12 +98,17 @@ def check_keeping(source: Protected, question: SeriesQuestion) -> None:
 
 def kept_totals(
     source: Protected, question: SeriesQuestion, opened: tuple[str, bytes], points: list[Point]
-) -> Callable[[SeriesPlan, int], list[NDArray[Any]]]:
-    """What finds the exact totals of a series that was opened, from what is kept and the rows of later steps; refuses
-    what was lost.
+) -> Callable[[SeriesPlan, int], tuple[list[NDArray[Any]], str]]:
+    """What finds the exact totals of a series that was opened, from what is kept and the rows of later steps, and the
+    mark of the record of the last one; refuses what was lost, and another copy.
     """
     kept = KeptSteps(source, question)
-    return partial(kept.totals, kept.files(*opened, points))
+    files = kept.files(*opened, points)
+
+    def found(plan: SeriesPlan, last: int) -> tuple[list[NDArray[Any]], str]:
+        return kept.totals(files, plan, last), files.mark_of(last)
+
+    return found
 
 
 class KeptSteps:
@@ -137,7 +144,7 @@ class KeptSteps:
         return pa.schema([(name, pa.string()) for name in self._hidden] + [(STEP, pa.int64())])
 
     def files(self, key: str, opening: bytes, points: list[Point]) -> StepFiles:
-        """What is kept of a series; refuses what was lost or changed, and a version older than its last."""
+        """What is kept of a series; refuses what was lost or changed, another copy, and a version older than its last."""
         kinds = {name: str(kind) for name, kind in self._kinds.items()}
         known = hashed(["kept steps", key, sha256(opening).hexdigest(), kinds])
         files = StepFiles(Path(str(self._source.keep_steps)), known)
@@ -145,9 +152,10 @@ class KeptSteps:
         with suppress(FileNotFoundError):  # somebody is ahead
             files.units()
         end = records[-1].totals.end if records else 0
-        if points and points[-1].kept and end < points[-1].end:
+        if points and points[-1].kept and files.mark_of(points[-1].end - 1) != points[-1].kept:
             what = f"the {points[-1].end:,} steps that were published of kept totals"
-            raise InvalidParameter(expected(what, "keep_steps", f"{end:,} in the folder", CURE))
+            got = f"{end:,} in the folder" if end < points[-1].end else "others, of another copy of the folder"
+            raise InvalidParameter(expected(what, "keep_steps", got, CURE))
         return files
 
     def _records(self, files: StepFiles) -> list[StepRecord]:

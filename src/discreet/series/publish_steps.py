@@ -35,6 +35,8 @@ Mutant
     test_a_freeze_during_a_look_stops_its_point.
     kept-after-the-charge: steps that cannot be kept are refused once they are paid for; killed by
     test_what_cannot_be_kept_is_refused_before_a_charge.
+    copies-looked-at-once: a copy of kept steps is compared with the first point on record alone; killed by
+    test_another_copy_of_the_folder_is_refused.
     version-looked-at-once: the version of the rows is compared before the first step alone; killed by
     test_older_rows_are_not_drawn_from_once_another_process_was_quicker.
 """
@@ -68,8 +70,10 @@ if TYPE_CHECKING:
     from discreet.series.series_question import SeriesQuestion
 
 
-Totals = Callable[[], list[NDArray[Any]]]
-"""A look at the exact totals of all steps so far: of each block an array of a row a step."""
+Totals = Callable[[], tuple[list[NDArray[Any]], str]]
+"""A look at the exact totals of all steps so far: of each block an array of a row a step; and the mark of what is kept
+of the last one.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,16 +108,18 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
     price = _price(opening, prices)
     plan = question._plan(price, opening.strategy)  # noqa: SLF001 (as above)
     opening.check({"noise": parameters(plan)})
-    payer, points, kept = "", points_of(budget.points(key)), None
+    payer, points = "", points_of(budget.points(key))
     if (points[-1].end if points else 0) <= last:
         question._terms.check_over(last)  # noqa: SLF001 (as above)
         payer = _check_paid(budget, key, plan)
-        kept = None if source.keep_steps is None else kept_totals(source, question, (key, stored), points)
     check_version(points, source.declaration.version)
     while (first := points[-1].end if points else 0) <= last:
         _check_open(budget, payer)
         source.desk.engine.check_alive()
-        totals = partial(kept, plan, last) if kept else _from_all_rows(question, source, plan, last)
+        if source.keep_steps is None:
+            totals = _from_all_rows(question, source, plan, last)
+        else:  # each time: what was published meanwhile may be of another copy of the folder
+            totals = partial(kept_totals(source, question, (key, stored), points), plan, last)
         look = partial(_drawn, source, plan, totals, first)
         drawn = shielded(partial(shielded, look))
         _check_open(budget, payer)
@@ -172,18 +178,17 @@ def _from_all_rows(question: SeriesQuestion, source: Protected, plan: SeriesPlan
     """The totals of every step up to `last`, from the rows of all; refuses what the engine cannot say."""
     step_plan = plan.step_plan(question._question._query.relation, last + 1)  # noqa: SLF001 (as above)
     statement = source.desk.engine.statement(step_plan)
-    return lambda: published_totals(plan, source.desk.engine.totals(step_plan, statement))
+    return lambda: (published_totals(plan, source.desk.engine.totals(step_plan, statement)), "")
 
 
 def _drawn(source: Protected, plan: SeriesPlan, totals: Totals, first: int) -> bytes:
     """Looks at the rows, and returns the steps from `first` on with their noise, as they are recorded."""
-    exact = totals()
+    exact, kept = totals()
     words = source.desk.words()
     noisy = []
     for noise, history in zip(plan.noises, exact, strict=True):
         rows = np.array(measured(plan.strategy, history, first), dtype=object)
         noisy.append(noise.add_noise(rows, words))
-    kept = source.keep_steps is not None
     return Point(first, source.declaration.version, is_private(words), noisy, kept).to_bytes()
 
 

@@ -197,8 +197,8 @@ class Point:
     version: str
     private: bool
     noisy: Sequence[NDArray[Any]]
-    kept: bool = False
-    """Whether it was drawn from totals that the curator keeps (`kept_steps`)."""
+    kept: str = ""
+    """The mark of the record that has its last step, where it was drawn from totals that the curator keeps."""
 
     @property
     def end(self) -> int:
@@ -209,7 +209,7 @@ class Point:
         """As the ledger keeps it: of a length that follows from the number of steps, groups and blocks alone."""
         shapes = [list(block.shape) for block in self.noisy]
         facts = {"first": self.first, "version": self.version, "private": self.private, "shapes": shapes}
-        facts |= {"kept": True} if self.kept else {}
+        facts |= {"kept": self.kept} if self.kept else {}
         numbers = (min(max(int(one), -LARGEST), LARGEST) for block in self.noisy for one in block.reshape(-1).tolist())
         header = json.dumps(facts).encode()
         return len(header).to_bytes(8) + header + b"".join(one.to_bytes(BYTES, signed=True) for one in numbers)
@@ -226,7 +226,7 @@ class Point:
             many = int(np.prod(shape))
             blocks.append(np.array(numbers[place : place + many], dtype=object).reshape(shape))
             place += many
-        return cls(facts["first"], facts["version"], facts["private"], blocks, facts.get("kept", False))
+        return cls(facts["first"], facts["version"], facts["private"], blocks, facts.get("kept", ""))
 
 
 def points_of(stored: Sequence[bytes]) -> list[Point]:

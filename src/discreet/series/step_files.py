@@ -2,8 +2,9 @@
 
 Claim
     All processes that read the records of a series see the beginning of one and the same sequence, whenever any of them
-    was killed. A record is as it was written, of this series and at this place, and so is the file of units that the
-    last one names; anything else is refused in words that hold nothing of it but the number of a file.
+    was killed. A record is as it was written, of this series and behind the record that it was written behind, and so
+    is the file of units that the last one names; anything else is refused in words that hold nothing of it but the
+    number of a file. Of two copies of a folder that went on apart, no record of one has the mark of one of the other.
 Requires
     A local file system with hard links. That nobody rewrites files together with their sums: whoever can do so has the
     exact totals.
@@ -12,7 +13,8 @@ Relies on
 Proof
     A file is written aside, flushed, and gets its name by `link`: a name stands for one content, for good, or for none.
     Records are numbered without a gap, and number n is written by somebody who has read number n - 1. The units of
-    record n are flushed before it. Files of units are removed once the record at their place, or a later one, is there
+    record n are flushed before it. Each record has 128 random bits as its mark, and names the mark of the one before,
+    so that a mark stands for all records up to its own; it says nothing of what they hold. Files of units are removed once the record at their place, or a later one, is there
     and names another one; who comes to link that record afterwards fails, and who still wants to read it finds a later
     record.
 Rounding
@@ -22,6 +24,7 @@ Source
 Mutant
     last-record-stays: who comes later replaces a record; killed by test_a_record_is_written_once.
     records-unsummed: a record is believed, whatever it says; killed by test_what_was_edited_is_refused.
+    records-of-any-copy: a record is taken behind any other; killed by test_what_was_edited_is_refused.
     records-of-any-series: a record of another series is taken; killed by test_what_was_edited_is_refused.
     sums-are-shown: refusals have the sum of the units; killed by test_refusals_hold_nothing_of_the_units.
     units-unsummed: a file of units is believed; killed by test_what_was_edited_is_refused.
@@ -41,6 +44,7 @@ import pyarrow as pa
 
 from discreet.errors import InvalidParameter, expected
 from discreet.ledger.file_location import flush_folder
+from discreet.noise.entropy import random_key
 from discreet.series.series_record import Point
 
 SUM = 32
@@ -60,6 +64,8 @@ class StepRecord:
     totals: Point
     units: str
     """Its name; empty where no units are told apart."""
+    mark: str
+    """What tells it, and all before it, from records of other copies of the folder."""
 
 
 class StepFiles:
@@ -93,9 +99,17 @@ class StepFiles:
         facts = json.loads(held[SUM + 8 : SUM + 8 + size])
         totals = Point.of(held[SUM + 8 + size :])
         first = self._read[-1].totals.end if self._read else 0
-        if (facts["series"], facts["place"], totals.first) != (self._series, place, first):
-            raise _refused(path, "a file of another series, or of another place")
-        return StepRecord(totals, facts["units"])
+        told = facts["series"], facts["place"], facts.get("after"), totals.first
+        if told != (self._series, place, self._mark_before(place), first):
+            raise _refused(path, "a file of another series, of another copy or of another place")
+        return StepRecord(totals, facts["units"], facts["mark"])
+
+    def _mark_before(self, place: int) -> str:
+        return self._read[place - 2].mark if place > 1 else ""
+
+    def mark_of(self, step: int) -> str:
+        """The mark of the record that has a step, of those that were read; empty where none has."""
+        return next((one.mark for one in self._read if one.totals.first <= step < one.totals.end), "")
 
     def units(self) -> pa.Table | None:
         """The units of all steps so far; None where there are no steps yet, or none are told apart.
@@ -132,7 +146,8 @@ class StepFiles:
             pq.write_table(units, sink)
             name = f"{place:08d}-{sha256(sink.getvalue()).hexdigest()}{UNITS}"
             self._put(name, sink.getvalue())
-        facts = json.dumps({"format": 1, "series": self._series, "place": place, "units": name}).encode()
+        marks = {"mark": random_key()[:16].hex(), "after": self._mark_before(place)}
+        facts = json.dumps({"format": 1, "series": self._series, "place": place, "units": name, **marks}).encode()
         body = len(facts).to_bytes(8) + facts + totals.to_bytes()
         first = self._put(_name(place), sha256(body).digest() + body)
         self._clear(place)
