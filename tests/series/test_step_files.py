@@ -91,7 +91,9 @@ def test_what_was_written_aside_is_cleared(files: StepFiles, monkeypatch: pytest
     assert not files.add(4, point(6), None)
 
 
-@pytest.mark.parametrize("which", ["first", "last", "units", "empty", "swapped", "gap", "gone", "other", "mixed", "fewer"])
+@pytest.mark.parametrize(
+    "which", ["first", "last", "units", "empty", "swapped", "gap", "gone", "other", "mixed", "fewer"]
+)
 def test_what_was_edited_is_refused(files: StepFiles, which: str, tmp_path: Path) -> None:
     first, last = (files._place / f"0000000{number}.steps" for number in (1, 2))
     [units] = files._place.glob("*.units")

@@ -144,7 +144,7 @@ class KeptSteps:
         return pa.schema([(name, pa.string()) for name in self._hidden] + [(STEP, pa.int64())])
 
     def files(self, key: str, opening: bytes, points: list[Point]) -> StepFiles:
-        """What is kept of a series; refuses what was lost or changed, another copy, and a version older than its last."""
+        """What is kept of a series; refuses what was lost or changed, other copies, and an older version."""
         kinds = {name: str(kind) for name, kind in self._kinds.items()}
         known = hashed(["kept steps", key, sha256(opening).hexdigest(), kinds])
         files = StepFiles(Path(str(self._source.keep_steps)), known)

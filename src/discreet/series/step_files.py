@@ -14,9 +14,9 @@ Proof
     A file is written aside, flushed, and gets its name by `link`: a name stands for one content, for good, or for none.
     Records are numbered without a gap, and number n is written by somebody who has read number n - 1. The units of
     record n are flushed before it. Each record has 128 random bits as its mark, and names the mark of the one before,
-    so that a mark stands for all records up to its own; it says nothing of what they hold. Files of units are removed once the record at their place, or a later one, is there
-    and names another one; who comes to link that record afterwards fails, and who still wants to read it finds a later
-    record.
+    so that a mark stands for all records up to its own; it says nothing of what they hold. Files of units are removed
+    once the record at their place, or a later one, is there and names another one; who comes to link that record
+    afterwards fails, and who still wants to read it finds a later record.
 Rounding
     None: totals are whole numbers, each in `series_record.BYTES`.
 Source
