@@ -6,7 +6,7 @@ public.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
@@ -14,14 +14,16 @@ from enum import Enum
 from fractions import Fraction
 from numbers import Number
 from pathlib import PurePath
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 AS_WRITTEN = (str, bytes, Number, date, time, timedelta, Enum, PurePath, type(None))
 """What a refusal shows as its caller wrote it."""
 MOST_SHOWN = 2000
 """Digits of a number in a refusal."""
-WORDS = ("discreet", "ibis.common.deferred", "sqlglot")
+WORDS = ("discreet", "sqlglot")
 """Packages whose objects show what was written, and no row."""
+TEXTS: dict[type, Callable[[Any], str]] = {}
+"""How a refusal shows objects of further classes, as the room says that knows them; their texts have no row either."""
 
 
 class DiscreetError(Exception):
@@ -136,6 +138,9 @@ def shown(value: object) -> str:
         return f"{left}{', '.join(parts)}{comma}{right}" if parts else repr(value)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{shown(key)}: {shown(part)}" for key, part in value.items()) + "}"
+    text = next((TEXTS[kind] for kind in type(value).__mro__ if kind in TEXTS), None)
+    if text is not None:
+        return text(value)
     said = isinstance(value, (*AS_WRITTEN, type)) or type(value).__module__.startswith(WORDS)
     return repr(value) if said else f"<{type(value).__name__}>"
 

@@ -28,7 +28,7 @@ def test_its_words_are_those_of_the_question() -> None:
     asked(table.filter(lambda t: t.nights > 2)).release(through="2026-01-02", rho=1)
     [entry] = table.budget.entries()
     asked_of, told = entry.what.split(": ")
-    assert asked_of == "n (count) by ward where nights > Cast(Cast(2, int64), float64)"
+    assert asked_of == "n (count) by ward where nights > 2"
     assert told == "series 'series', 20 steps of 1 day from 2026-01-01 on"
 
 

@@ -7,12 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import ibis.expr.operations as ops
-import ibis.expr.types as ir
-
 from discreet.errors import printable
 from discreet.exact.amounts import decimal_text
-from discreet.language.expression_texts import expression_text
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchPlan
@@ -102,10 +98,8 @@ def described_query(query: Query) -> str:
     """The same of a question before its price."""
     columns = ", ".join(f"{a.name} ({_asked(a)})" for a in query.aggregates)
     by = f" by {', '.join(query.keys.names)}" if query.keys else ""
-    steps = query.relation.op().find(ops.Filter)
-    conditions = [_written(condition.to_expr()) for step in reversed(steps) for condition in step.predicates]
-    conditions = [condition for condition in conditions if "__discreet" not in condition]  # limits, which are not asked
-    return one_line(f"{columns}{by}" + (f" where {' and '.join(conditions)}" if conditions else ""))
+    stated = [f"({one})" if " | " in one and query.conditions[1:] else one for one in query.conditions]
+    return one_line(f"{columns}{by}" + (f" where {' and '.join(stated)}" if stated else ""))
 
 
 def described_batch(plan: BatchPlan) -> str:
@@ -130,12 +124,7 @@ def one_line(text: str) -> str:
 
 
 def _asked(a: Aggregate) -> str:
-    of = f" of {', '.join(_written(value.expr) for value in a.values)}" if a.values else ""
-    where = "" if a.where is None else f" where {_written(a.where.expr)}"
+    of = f" of {', '.join(value.text for value in a.values)}" if a.values else ""
+    where = "" if a.where is None else f" where {a.where.text}"
     share = "" if a.share is None else f" {decimal_text(a.share)}"
     return f"{a.statistic.name}{share}{of}{where}"
-
-
-def _written(expr: ir.Value) -> str:
-    """An expression as operations on columns, without the types that checking gave its constants."""
-    return expression_text(expr.op())

@@ -36,6 +36,19 @@ def line_for(name: str, known: Iterable[str], instead: Mapping[str, str]) -> str
     return f"there are {', '.join(public)}."
 
 
+def of_frames(name: str) -> bool:
+    """Whether a frame of pandas has a name.
+
+    >>> of_frames("corr"), of_frames("no such name")
+    (True, False)
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        return False
+    return hasattr(pd.DataFrame, name)
+
+
 class NearNames:
     """An object that answers a name which it does not have with the line to write.
 
@@ -49,7 +62,9 @@ class NearNames:
 
     def _line_for(self, name: str) -> str:
         """What to write in place of a name."""
-        return line_for(name, dir(self), self._instead)
+        line = line_for(name, dir(self), self._instead)
+        by_frame = line.startswith("there are") and hasattr(type(self), "to_pandas") and of_frames(name)
+        return f"write .to_pandas().{name}, of a frame." if by_frame else line
 
     if not TYPE_CHECKING:  # for a type checker, which finds a name that is not there by itself
 

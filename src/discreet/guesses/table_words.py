@@ -103,6 +103,9 @@ TABLE: Mapping[str, str] = {
     **dict(each(NO_ROWS, "to_sql unique any all equals cache persist checkpoint dump save nlargest nsmallest stat")),
     **dict(each(PLACES, "iloc loc at iat ix index reset_index set_index slice get T transpose axes xs row")),
     **dict(each(ORDER, "sort_values sort_index sort orderby order_by arrange rank shift diff cumsum rolling resample")),
+    **dict(each(ORDER, "lag lead cumcount cummax cummin ngroup ntile row_number bfill ffill asof")),
+    **dict(each(NO_ROWS, "arg_unique is_unique is_duplicated to_series get_column hash op item")),
+    **dict(each("write .cut('age', [0, 18, 65, 110]), bins that are public.", "qcut bin")),
     **dict(each(MISSING, "dropna drop_nulls drop_na isna isnull fillna na notna interpolate replace_na")),
     **dict(
         each(DERIVED, "assign with_column with_columns transform apply applymap map map_rows pipe eval insert replace")
@@ -180,5 +183,6 @@ QUESTION: Mapping[str, str] = {
     "round": "write .release(epsilon=0.1).rounded(0).",
     "pivot": "write .release(epsilon=0.1).pivot('plan').",
     "toexcel": "write .release(epsilon=0.1).to_excel('answer.xlsx').",
-    "head": PRICED,
+    **dict(each(PRICED, "head tail first last describe summary mean sum min max std var median count T index info")),
+    **dict(each(PRICED, "shape size len columns dtypes schema rows keys collect_all to_list to_dicts to_json to_html")),
 }

@@ -44,10 +44,11 @@ from ibis.common.deferred import Deferred
 from ibis.common.exceptions import InputTypeError
 
 from discreet.errors import DiscreetError, InvalidQuery, nearest, shown
-from discreet.guesses.column_words import METHODS, as_expression
+from discreet.guesses.column_words import GROUPED, as_expression, method_line
 from discreet.language import arithmetic, binning, dates, logic, text
 from discreet.language.checked_expressions import LEAF, Lower, Measure, Rule, Value
 from discreet.language.literals import constant
+from discreet.language.protected_columns import NothingRuns
 from discreet.language.unsupported_columns import no_column
 
 RULES: dict[type[ops.Node], Rule] = {**arithmetic.RULES, **logic.RULES, **text.RULES, **dates.RULES, **binning.RULES}
@@ -80,6 +81,8 @@ CURES: dict[type[ops.Node], str] = {
     ops.IsInf: "infinities are read as the nearest bound.",
     ops.DateDiff: "for the days between two dates, write .delta(..., unit='day').",
     ops.TimestampDiff: "subtract .epoch_seconds(), or write .delta(..., unit='day').",
+    ops.StringSlice: "write .substr(0, 2), of constant places.",
+    ops.RegexSearch: "write .contains('a') or .like('a%'): engines differ in what a pattern means.",
     ops.Unnest: "a list makes several rows of one: write .unnest(code=[_.first, _.second]).",
     ops.StringSplit: "the parts of a text are rows: write .unnest(word=_.text.split(','), max_items=5).",
     ops.ScalarUDF: "functions of your own cannot be checked.",
@@ -93,7 +96,9 @@ def bind(visible: ir.Table, written: Any, closed: Mapping[str, str] = NONE) -> i
     """
     try:
         bound = _resolved(visible, written, closed)
-    except DiscreetError:
+    except DiscreetError as problem:
+        if isinstance(problem, NothingRuns) and _is_function(written):  # NumPy's would run what it is of
+            raise InvalidQuery(unbound(problem, written)) from None
         raise
     except RecursionError:
         raise InvalidQuery(too_deep()) from None
@@ -104,6 +109,9 @@ def bind(visible: ir.Table, written: Any, closed: Mapping[str, str] = NONE) -> i
         if isinstance(problem, AttributeError):
             raise InvalidQuery(unknown(problem, visible)) from None
         raise InvalidQuery(unbound(problem, written)) from None
+    if isinstance(bound, ir.Table) and bound.op() != visible.op():
+        said = "Expected an expression of a row, got a table, as .value_counts() and .topk() make one."
+        raise InvalidQuery(f"{said}\nHint: {GROUPED}")
     if not isinstance(bound, ir.Value):
         raise InvalidQuery(
             f"Expected an Ibis expression, got a {type(bound).__name__}.\n"
@@ -164,24 +172,28 @@ def unknown(problem: AttributeError, visible: ir.Table) -> str:
     """Why a name is neither a column nor a method of one."""
     if isinstance(problem.obj, ir.Value):
         kind = str(problem.obj.type())
-        cure = METHODS.get(str(problem.name).lower().replace("_", ""))
-        cure = cure or "discreet docs language lists them; sums and means are of numbers."
-        return f"Expected a method that a column of type {kind} has, got {problem.name!r}.\nHint: {cure}"
+        cure = method_line(str(problem.name), dir(type(problem.obj)))
+        return f"Expected a method that a column of type {kind} has, got .{problem.name}.\nHint: {cure}"
     return (
         f"Expected a known column or method, got {problem.name!r}.\nHint: {nearest(str(problem.name), visible.columns)}"
     )
 
 
-def unbound(problem: Exception, written: object) -> str:
+def _is_function(written: object) -> bool:
+    """Whether it is a function with a name, which knows nothing of columns."""
+    named = getattr(written, "__name__", "<lambda>") != "<lambda>"
+    return callable(written) and named and not isinstance(written, ir.Value | Deferred)
+
+
+def unbound(problem: Exception, written: Any) -> str:
     """Why Ibis refuses what was written."""
     if "truth value" in str(problem):
         return (
             "Expected & and | between conditions, got `and`, `or`, `not` or a chained comparison.\n"
             "Hint: use & and parentheses: (_.age >= 18) & (_.age < 65)."
         )
-    name = getattr(written, "__name__", "<lambda>")
-    if callable(written) and not isinstance(written, ir.Value | Deferred) and name != "<lambda>":
-        said = f"Expected an expression of columns, got the function {name}."
+    if _is_function(written):
+        said = f"Expected an expression of columns, got the function {written.__name__}."
         return f"{said}\nHint: write _.age.mean() for an aggregate, _.visits / 12 for a column."
     if not callable(written) and not isinstance(written, ir.Value | Deferred):
         return _no_expression(written)
@@ -310,6 +322,4 @@ def refusal(op: ops.Node) -> str:
         (cure for kind, cure in CURES.items() if isinstance(op, kind)),
         "discreet docs language lists the operations that are allowed.",
     )
-    return (
-        f"Expected operations on one row at a time, got {type(op).__name__} in {arithmetic.name_of(op)}.\nHint: {cure}"
-    )
+    return f"Expected operations on one row at a time, got {arithmetic.name_of(op)}.\nHint: {cure}"

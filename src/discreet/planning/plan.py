@@ -52,6 +52,8 @@ class Query:
     filtered: bool
     most_rows: int | None = None
     """How many rows a unit has at most in any table, as the verbs imply; it is not stated."""
+    conditions: tuple[str, ...] = ()
+    """Those of its filters, as they were written: for people, no part of the question's identity."""
 
     @property
     def by_row(self) -> bool:

@@ -171,7 +171,13 @@ def _batch_of(names: Sequence[str], queries: Sequence[Query], limits: StatedLimi
     sizes = tuple(len(column.values) for column in columns)
     aggregates, places = _shared(questions)
     asked = replace(
-        queries[0], relation=base.to_expr(), limits=limits, aggregates=aggregates, filtered=True, most_rows=None
+        queries[0],
+        relation=base.to_expr(),
+        limits=limits,
+        aggregates=aggregates,
+        filtered=True,
+        most_rows=None,
+        conditions=(),
     )
     cells = with_codes(asked, [(column.code, column.values) for column in columns])
     _check_limits(cells)

@@ -37,6 +37,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import DiscreetError, InvalidQuery, expected
+from discreet.language.arithmetic import name_of
 from discreet.language.check import DEEPEST, RULES, too_deep
 from discreet.language.checked_expressions import LEAF, Measure
 from discreet.language.public_bins import MOST_BINS
@@ -115,7 +116,7 @@ def written(op: ops.Node, *, after: bool = False) -> Any:
         cure = (
             "leave it out; calculate with the released answer." if after else "discreet docs documents has all of them."
         )
-        raise InvalidQuery(expected("operations that a document has", "operation", type(op).__name__, cure))
+        raise InvalidQuery(f"Expected operations that a document has, got {name_of(op)}.\nHint: {cure}")
     arguments = [_argument(op.args[i], after=after) for i in _places(type(op)).values()]
     while arguments and arguments[-1] is None:
         arguments.pop()

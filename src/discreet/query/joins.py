@@ -131,8 +131,9 @@ class Joins(Chain):
         if how in ("inner", "left"):
             rows = None if both[0] is None or both[1] is None else both[0] * both[1]
         keys = {name: known for name, known in other._keys.items() if name in values}
-        first = replace(self, _relation=pair.left, _steps=self._steps + other._steps)
-        made = first._joined(pair.right, [(name, name) for name in (*hidden, *more)], values, how, keys)
+        made = self._beside(other, pair.left)._joined(
+            pair.right, [(name, name) for name in (*hidden, *more)], values, how, keys
+        )
         closed = {**other._closed, **self._closed}
         return replace(made, _source=pair.beside.source, _most_rows=rows, _closed=closed)
 
@@ -149,13 +150,18 @@ class Joins(Chain):
         self._matching(on, {name: value.kind for name, value in other._columns.items()}, other._closed)
         values = {name: value for name, value in other._columns.items() if name not in (*on, *declared.unit)}
         keys = {name: known for name, known in other._keys.items() if name in values}
-        first = replace(self, _relation=truncated(pair.left, on, mine), _steps=self._steps + other._steps)
+        first = self._beside(other, truncated(pair.left, on, mine))
         made = first._joined(truncated(pair.right, on, others), [(name, name) for name in on], values, "inner", keys)
         shown = {name: value for name, value in made._columns.items() if name not in declared.unit}
         known = {name: rows for name, rows in made._keys.items() if name in shown}
         table = made._with(made._relation.select(*shown), shown, shown, conditions=1, keys=known)
         source = pair.beside.source.rowwise(rows_changed(mine, others))
         return replace(table, _source=source, _most_rows=None, _closed={**other._closed, **self._closed})
+
+    def _beside(self, other: Chain, relation: ir.Table) -> Self:
+        """This table, with the steps of another one as well, which it is joined to."""
+        conditions = (*self._conditions, *other._conditions)
+        return replace(self, _relation=relation, _steps=self._steps + other._steps, _conditions=conditions)
 
     def _matching(self, on: Iterable[str], kinds: Mapping[str, Kind], closed: Mapping[str, str]) -> None:
         """Refuses keys that one of the tables lacks, or that are not compared exactly."""

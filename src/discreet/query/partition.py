@@ -37,6 +37,7 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.language.arithmetic import name_of
 from discreet.language.literals import constant
 from discreet.planning.contribution_bounding import keep, units
 from discreet.planning.contribution_limits import check_moved, whole
@@ -130,4 +131,5 @@ class Partitions(Chain):
         column: ir.Value = self._relation[name]
         kept = column.isnull() if key is None else column == constant(key).expr
         made = self._with(self._relation.filter(kept), self._columns, self._columns, conditions=1, keys=self._keys)
-        return replace(made, _source=source)._recorded(self, "partition")  # noqa: SLF001 (of this class)
+        conditions = (*self._conditions, name_of(kept.op()))
+        return replace(made, _source=source, _conditions=conditions)._recorded(self, "partition")  # noqa: SLF001 (of this class)

@@ -17,7 +17,7 @@ from discreet.exact.amounts import fraction
 from discreet.exact.given_values import flag
 from discreet.guesses.calculations import NoArithmetic
 from discreet.guesses.misfit_calls import worded
-from discreet.guesses.near_names import NearNames
+from discreet.guesses.near_names import NearNames, line_for
 from discreet.guesses.table_words import QUESTION
 from discreet.inference.post_processing import AfterNoise, Processing, expectation
 from discreet.planning.clipping_reports import is_stated, reports
@@ -36,7 +36,7 @@ from discreet.query.file_output import check_held, check_written
 from discreet.query.question_documents import after_parts, document_of
 from discreet.query.recorded_verbs import RecordedQuestion
 from discreet.query.source import ReleaseCall, Source
-from discreet.query.unreleased import Unreleased
+from discreet.query.unreleased import REFUSED, Unreleased
 
 NO_ROUNDS = (
     "Expected keys, limits and bounds that are stated, got rounds with some that are to be found.\n"
@@ -74,6 +74,9 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
     """
 
     _instead: ClassVar[Mapping[str, str]] = QUESTION
+
+    def _line_for(self, name: str) -> str:
+        return line_for(name, [one for one in dir(self) if one not in REFUSED], QUESTION)
 
     _source: Source
     _query: Query

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Never, Self
 
 import ibis.expr.operations as ops
@@ -29,8 +30,10 @@ class RowFilters(Chain):
         if not conditions:
             raise InvalidQuery("Expected a condition, got none.\nHint: write .filter(_.age >= 18).")
         bound = [one if isinstance(one, bool) else self._bound(one) for one in flattened(conditions)]
-        relation = self._relation.filter([self._condition(one).expr for one in bound])
+        made = [self._condition(one) for one in bound]
+        relation = self._relation.filter([one.expr for one in made])
         table = self._with(relation, self._columns, self._columns, conditions=len(bound))
+        table = replace(table, _conditions=(*self._conditions, *(one.text for one in made)))
         return table._recorded(self, "filter", conditions=bound)  # noqa: SLF001 (a table like this one)
 
     def _condition(self, written: Any) -> Value:

@@ -177,7 +177,8 @@ class SetVerbs(Chain):
         relation = made(left, right, distinct=made is not ibis.union)
         known = {n: replace(v, measure=written_size(v, other._columns[n])) for n, v in columns.items()}
         table = self._with(relation, known, self._columns, conditions=1 + other._steps, keys=keys)
-        return replace(table, _source=pair.beside.source, _most_rows=most)
+        conditions = (*self._conditions, *other._conditions)
+        return replace(table, _source=pair.beside.source, _most_rows=most, _conditions=conditions)
 
 
 def _added_limits(first: Declaration, second: Declaration) -> dict[str, int]:

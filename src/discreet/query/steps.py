@@ -13,6 +13,7 @@ import ibis.expr.types as ir
 from ibis.common.deferred import Deferred
 
 from discreet.errors import InvalidQuery, UnknownName, expected, printable, shown
+from discreet.guesses.column_words import of_columns, over_rows
 from discreet.guesses.near_names import line_for
 from discreet.guesses.table_words import TABLE
 from discreet.language.arithmetic import name_of
@@ -20,6 +21,7 @@ from discreet.language.barrier import scan
 from discreet.language.check import bind, checked, column
 from discreet.language.checked_expressions import DTYPES, Value
 from discreet.language.column_names import check_name
+from discreet.language.protected_columns import protected_column, protected_table
 from discreet.language.unsupported_columns import no_column, unsupported
 from discreet.ledger.budget import Budget
 from discreet.privacy.declaration import Declaration, Key
@@ -97,6 +99,8 @@ class Chain(Unreleased):
     """Groups times columns that an answer may have; where nothing is stated, what memory holds."""
     _closed: Mapping[str, str] = field(default_factory=dict)
     """The columns of its tables that are not read, and their types."""
+    _conditions: tuple[str, ...] = ()
+    """The conditions of its filters, as they were written."""
     _verbs: tuple[RecordedVerb, ...] = ()
     """What was done so far, after a `table` was taken; empty for the table itself."""
 
@@ -143,16 +147,21 @@ class Chain(Unreleased):
         if name not in self._columns and name not in self._source.schema:
             verbs = [one for one in dir(type(self)) if one not in REFUSED]
             cure = line_for(name, [*self._columns, *verbs], TABLE)
-            if not cure.startswith("there are") and cure not in {f"did you mean {one!r}?" for one in self._columns}:
+            if name in of_columns() and cure not in TABLE.values():
+                cure = f"it is of a column: write _.column.{name}(...) in .agg(...), .mutate(...) or .filter(...)."
+            if cure.startswith("there are"):
+                cure = f"the columns are {', '.join(map(repr, self._columns))}; discreet docs verbs has the verbs."
+            if cure not in {f"did you mean {one!r}?" for one in self._columns}:
                 raise UnknownColumn(f"Expected a column or a verb of the table, got .{name}.\nHint: {cure}")
         return self[name]  # type: ignore[no-any-return]  # an expression of Ibis, which has no types
 
     def __getitem__(self, name: str) -> Any:
         if isinstance(name, str) and name in self._columns:
-            return self._visible[name]
+            return protected_column(self._visible[name])
         if isinstance(name, str):
             raise UnknownColumn(no_column(name, self._columns, self._closed))
-        raise InvalidQuery(f"Expected the name of a column in brackets, got {shown(name)}.\nHint: {_in_brackets(name)}")
+        said = f"Expected the name of a column in brackets, got {shown(name)}."
+        raise InvalidQuery(f"{said}\nHint: {self._in_brackets(name)}")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._columns]
@@ -162,6 +171,15 @@ class Chain(Unreleased):
         unit = said if isinstance(said, str) else ", ".join(said)
         columns = ", ".join(f"{name}: {value.kind.value}" for name, value in self._columns.items())
         return printable(f"<private table {self._source.declaration.title!r}, protecting {unit}: {columns}>")
+
+    def _in_brackets(self, written: Any) -> str:
+        """What to write for what other libraries take in brackets: names, a condition, rows by their places."""
+        if isinstance(written, list | tuple) and written and all(isinstance(one, str) for one in written):
+            return f"write .select({', '.join(map(repr, written))})."
+        if isinstance(written, ir.Value | Deferred) or callable(written):
+            text = over_rows(name_of(self._bound(written).op()), self._columns)
+            return f"write .filter({text}), for the rows for which a condition is true."
+        return "rows have no places here: write .filter(_.age >= 18) for rows, and .select('age') for columns."
 
     def _tables(self) -> dict[ops.Relation, Mapping[str, Value]]:
         tables: dict[ops.Relation, Mapping[str, Value]] = {self._visible.op(): self._columns}
@@ -261,18 +279,9 @@ class Chain(Unreleased):
         return next(name for name, own in self._columns.items() if own is value)
 
 
-def _in_brackets(written: Any) -> str:
-    """What to write for what other libraries take in brackets: names, a condition, rows by their places."""
-    if isinstance(written, list | tuple) and written and all(isinstance(one, str) for one in written):
-        return f"write .select({', '.join(map(repr, written))})."
-    if isinstance(written, ir.Value | Deferred):
-        return "write .filter(_.age >= 18) for the rows for which a condition is true."
-    return "rows have no places here: write .filter(_.age >= 18) for rows, and .select('age') for columns."
-
-
 def visible(columns: Mapping[str, Value]) -> ir.Table:
     """A table of its own for each step, so that a field says which step it was written over."""
-    return ibis.table({name: DTYPES[value.kind] for name, value in columns.items()}, name=f"people_{next(_numbers)}")
+    return protected_table({n: DTYPES[value.kind] for n, value in columns.items()}, name=f"people_{next(_numbers)}")
 
 
 def without_signs(table: ir.Table) -> ir.Table:

@@ -309,6 +309,7 @@ class PrivateTable(
             aggregates=listed,
             filtered=self._filtered,
             most_rows=self._most_rows,
+            conditions=self._conditions,
         )
         if keys is not None:
             _check_values_of_all(query)

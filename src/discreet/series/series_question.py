@@ -228,7 +228,9 @@ class SeriesQuestion(Unreleased):
     @property
     def in_words(self) -> str:
         """The question in one line, for the ledger."""
-        query = replace(self._question._query, relation=self._terms.table._relation)  # noqa: SLF001 (as above)
+        query = self._question._query  # noqa: SLF001 (as above)
+        later = query.conditions[len(self._terms.rows._conditions) :]  # noqa: SLF001 (as above)
+        query = replace(query, conditions=(*self._terms.table._conditions, *later))  # noqa: SLF001 (as above)
         calendar = self._terms.calendar
         steps = f"{calendar.steps:,} steps of {calendar.every}"
         return f"{described_query(query)}: series {self._terms.name!r}, {steps} from {calendar.start} on"
