@@ -194,3 +194,47 @@ def test_addresses_are_read_once() -> None:
     assert connections_of(["db=postgresql://h/d?a=b"]) == {"db": "postgresql://h/d?a=b"}
     with pytest.raises(InvalidParameter, match="name=address"):
         connections_of(["db=a", "db=b"])
+
+
+SHARED = """\
+[table]
+source = "mails.parquet"
+each_of = ["sender", "receiver"]
+[columns.words]
+bounds = [0, 500]
+[budget]
+epsilon = 9
+ledger = "mails.db"
+"""
+
+
+def test_rows_of_two_people_each_have_a_truncated_total(run: Run, tmp_path: Path) -> None:
+    """Which is charged and repeated for nothing; all else is refused in words, and nothing is charged."""
+    rows = {"sender": [1, 1, 2, 4], "receiver": [2, 3, 1, 4], "words": [10, 200, 35, 7]}
+    pq.write_table(pa.table(rows), tmp_path / "mails.parquet")
+    (tmp_path / "mails.toml").write_text(SHARED)
+    declared = ("--table", "mails.toml", "--epsilon", "1")
+    total = ("truncated-total", *declared, "SELECT SUM(words) FROM mails WHERE words > 8", "--limit", "64")
+    explained = run(*total, "--explain", "--format", "json")
+    assert json.loads(explained.output)["unit"] == "each of sender, receiver"
+    for _time in range(2):
+        found = run(*total, "--format", "json")
+        assert (found.exit_code, json.loads(found.stdout)["rows"][0]["limit"]) == (0, 64)
+        assert statement("mails.db").spent.epsilon == 1
+    refused = (
+        ("query", "SELECT COUNT(*) FROM mails"),
+        ("explain", "SELECT words, SUM(words) FROM mails GROUP BY words"),
+        ("query", "SELECT COUNT(*) FROM mails AS a JOIN mails AS b ON a.sender = b.receiver"),
+        ("query", "SELECT AVG(n) FROM (SELECT sender, COUNT(*) AS n FROM mails GROUP BY sender) AS people"),
+        ("truncated-total", "SELECT COUNT(*) FROM (SELECT words FROM mails UNION ALL SELECT words FROM mails) AS x"),
+        ("count-distinct", "words"),
+        ("top", "words", "--keys", "words=1,2"),
+        ("kmeans", "words", "--clusters", "2"),
+        ("choose", "SELECT COUNT(*) FILTER (WHERE words > 8) AS a, SUM(words) AS b FROM mails"),
+    )
+    for command, *words in refused:
+        found = run(command, *declared, *words)
+        said = " ".join(found.output.split())
+        assert found.exit_code == 2, (command, words)
+        assert "one unit each" in said or "several units" in said, said
+    assert statement("mails.db").spent.epsilon == 1

@@ -18,11 +18,13 @@ from ibis import _
 import discreet as dp
 from asked_service import Served
 from discreet.answers.stored_answers import received, sent_text
+from discreet.client.remote_declaration import declared
 from discreet.errors import DiscreetError, InvalidParameter, InvalidQuery
+from discreet.query.table import PrivateTable
 from discreet.server.answer_formats import WRITERS, AnswerFormat
 from discreet.server.pages.answer_view import AnswerView
 from discreet.service.asked_tables import as_one
-from discreet.testing.example_tables import PLANS
+from discreet.testing.example_tables import PLANS, visits
 
 PLACES = dp.public_keys(pa.table({"plan": list(PLANS)}), name="places")
 ASKED: dict[str, Any] = {
@@ -188,3 +190,51 @@ def test_other_places_are_another_plan(served: Served) -> None:
     with pytest.raises(DiscreetError, match="plan"):
         question.release(epsilon=0.5)
     assert served.spent == 0
+
+
+class WithCalls(Served):
+    """The same service, of calls that belong to two people each."""
+
+    def data_set(self, folder: Path, **declared: Any) -> Any:
+        made = super().data_set(folder)
+        rows = visits().append_column("friend", visits()["person"])
+        stated: dict[str, Any] = {"each_of": ("person", "friend"), "bounds": {"visits": (0, 50)}, **declared}
+        return replace(made, table=dp.protect_shared(rows, budget=made.budget, name="people", **stated))
+
+
+@pytest.mark.parametrize("declared", [{}, {"neighbors": "replace-one", "units": 40}], ids=str)
+def test_rows_of_two_people_each_have_totals_alone(tmp_path: Path, declared: dict[str, Any]) -> None:
+    """Checked and priced here, charged there once; all else is refused here, before anything is sent."""
+    served = WithCalls(tmp_path, **declared)
+    table: Any = served.client["people"]
+    assert isinstance(table, dp.SharedTable)
+    assert "protecting each of person, friend" in repr(table)
+    question = table.filter(_.visits > 2).truncated_total("visits", most=64)
+    account, answer = question.explain(epsilon=0.5), question.release(epsilon=0.5)
+    assert account["unit"] == answer.receipt["unit"] == "each of person, friend"
+    assert f"for {declared.get('neighbors', 'add-remove')} neighbors" in answer.receipt["guarantee"]
+    assert (answer.to_pandas()["limit"][0], served.spent) == (answer.limit, 0.5)
+    assert seen(question.release(epsilon=0.5)).equals(seen(answer))
+    before = len(served.sent)
+    for refused in (
+        lambda: table.agg(n=_.count()),
+        lambda: table.group_by("visits"),
+        lambda: table.count_distinct("visits"),
+        lambda: PrivateTable.of(table._source).count().release(epsilon=0.5),
+    ):
+        with pytest.raises(DiscreetError, match=r"Expected .*\n?.*Hint: "):
+            refused()
+    with pytest.raises(InvalidQuery, match="one unit each"):
+        served.client.sql("SELECT COUNT(*) AS n FROM people")
+    assert served.sent[before:].count("/api/v1/releases") <= 1  # what is forged is refused there
+    assert served.spent == 0.5
+    served.service.close()
+
+
+@pytest.mark.parametrize("told", [{"unit": "row"}, {"unit": ["person"]}, {"each_of": "yes", "unit": ["person", "x"]}])
+def test_a_service_that_says_nonsense_of_two_people_is_not_believed(tmp_path: Path, told: dict[str, Any]) -> None:
+    served = WithCalls(tmp_path)
+    facts = served.service.dataset(served.service.members.principal("ada"), "people")
+    with pytest.raises(DiscreetError, match="the declaration of a data set"):
+        declared({**facts, **told})
+    served.service.close()

@@ -131,7 +131,9 @@ def opened(folder: Path, *replaced: str, **given: Any) -> PrivateTable:
         assert old in text
         text = text.replace(old, new)
     (folder / "lines.toml").write_text(text)
-    return dp.open(folder / "lines.toml", **given)
+    table = dp.open(folder / "lines.toml", **given)
+    assert isinstance(table, PrivateTable)
+    return table
 
 
 def test_a_declaration_states_the_path(folder: Path) -> None:

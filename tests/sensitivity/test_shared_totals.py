@@ -68,7 +68,12 @@ def test_covers_are_the_linear_program(trials: int, monkeypatch: pytest.MonkeyPa
     """Of graphs in which a few units have most, with pairs among these: with a flow, and without one."""
     flows: list[int] = []
     flow = shared_totals._largest_flow
-    monkeypatch.setattr(shared_totals, "_largest_flow", lambda *given: flows.append(1) or flow(*given))
+
+    def counted(pairs: shared_totals.Pairs, left: shared_totals.Narrow) -> int:
+        flows.append(pairs.first.size)
+        return flow(pairs, left)
+
+    monkeypatch.setattr(shared_totals, "_largest_flow", counted)
     rng = np.random.default_rng(trials)
     for _trial in range(trials):
         few, many = rng.integers(1, 4), rng.integers(4, 9)
@@ -109,6 +114,19 @@ def test_one_unit_moves_it_by_its_limit_at_most() -> None:
         reached |= {(limit, a - b) for limit, a, b in zip(LIMITS, found(pairs), found(without), strict=True)}
     assert caught
     assert {(limit, step) for limit in LIMITS[:3] for step in range(limit + 1)} <= reached
+
+
+def test_another_unit_in_its_place_moves_it_by_its_limit_at_most() -> None:
+    """Of random graphs, unit 0 with other pairs: either way, and as far as that."""
+    rng = np.random.default_rng(7)
+    reached = set()
+    for _trial in range(150):
+        others = [(a + 1, b + 1, n) for a, b, n in random_pairs(rng)[:6]]
+        before, after = ([(0, int(b), int(n)) for b, n in rng.integers(0, 6, (4, 2))] for _table in range(2))
+        moves = [b - a for a, b in zip(found(others + before), found(others + after), strict=True)]
+        assert all(abs(move) <= limit for move, limit in zip(moves, LIMITS, strict=True))
+        reached |= set(zip(LIMITS, moves, strict=True))
+    assert {(limit, way * limit) for limit in LIMITS[:3] for way in (-1, 1)} <= reached
 
 
 @pytest.mark.long

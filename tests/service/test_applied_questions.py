@@ -20,6 +20,7 @@ import discreet as dp
 from depth import examples
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.service.applied_questions import MOST_CENTERS, MOST_KEYS, MOST_ROUNDS, MOST_ROWS
+from discreet.service.data_sets import DataSet
 from discreet.service.public_moments import Pace, State
 from discreet.service.roles import Principal, Role
 from discreet.service.service import Service
@@ -283,4 +284,70 @@ def test_keys_of_one_name_are_those_of_the_data_set_that_is_asked(tmp_path: Path
     for name, groups in (("one", "1 total, 1 plan"), ("people", "1 total, 3 plan"), ("two", "1 total, 1 plan")):
         found = service.explain(ada, ask(hierarchy(**{"from": {"table": name}})))
         assert (found["dataset"], found["groups"]) == (name, groups)
+    service.close()
+
+
+def shared(folder: Path) -> DataSet:
+    """Calls, of which each belongs to two people, in a data set."""
+    budget = dp.Budget(epsilon=10, ledger=folder / "calls.db")
+    rows = pa.table({"caller": [1, 1, 2, 4], "called": [2, 3, 1, 4], "minutes": [10, 200, 35, 7]})
+    stated: dict[str, Any] = {"bounds": {"minutes": (0, 500)}, "budget": budget, "name": "calls"}
+    table = dp.protect_shared(rows, each_of=("caller", "called"), **stated)
+    return DataSet(name="calls", table=table, budget=budget, pace=Pace(least=1, per_thousand_cells=0))
+
+
+@pytest.mark.parametrize("limit", ["auto", "race", 8])
+def test_rows_of_two_people_each_have_totals_as_jobs(tmp_path: Path, clock: Clock, limit: Any) -> None:
+    made = shared(tmp_path)
+    service = service_in(tmp_path, clock, made, data_set("people", tmp_path))
+    ada = service.members.principal("ada")
+    assert service.dataset(ada, "calls")["each_of"]
+    question = made.table.filter(_.minutes > 8).truncated_total("minutes", limit=limit)
+    told = service.explain(ada, ask(of(question)))
+    assert told["unit"] == "each of caller, called"
+    job = service.submit(ada, ask(of(question), plan=told["plan"]), "a-key")
+    assert job.cost == told["charge"]
+    assert finished(service, ada, job.id, clock) is State.READY
+    assert service.answer(ada, job.id).receipt["unit"] == "each of caller, called"
+    assert made.budget.spent.epsilon == 0.5
+    service.close()
+
+
+def test_nothing_else_is_asked_of_rows_of_two_people_each(tmp_path: Path, clock: Clock) -> None:
+    """In SQL and in documents; a question about another data set, in which its name occurs, is answered."""
+    made = shared(tmp_path)
+    people = data_set("people", tmp_path)
+    service = service_in(tmp_path, clock, made, people)
+    service.members.give("ada", "people", Role.ANALYST)
+    ada = service.members.principal("ada")
+    rows = pa.table({"caller": [1], "minutes": [2]})
+    stated: dict[str, Any] = {"bounds": {"minutes": (0, 500)}, "budget": dp.Budget(epsilon=1), "max_rows": 1}
+    own = dp.protect(rows, unit="caller", name="calls", **stated)
+    asked: list[dict[str, Any]] = [
+        {"sql": "SELECT COUNT(*) AS n FROM calls"},
+        {"sql": "SELECT caller, COUNT(*) AS n FROM calls GROUP BY caller", "keys": {"caller": [1, 2]}},
+        {"sql": "SELECT COUNT(*) AS n FROM calls AS a JOIN people AS b ON a.caller = b.person"},
+        {"sql": "SELECT COUNT(*) AS n FROM people AS b JOIN calls AS a ON a.caller = b.person"},
+        {"document": of(own.agg(n=_.count()))},
+        {"document": of(own.group_by("minutes", keys={"minutes": [1]}, max_groups=1).agg(n=_.minutes.mean()))},
+        {"document": of(own.nunique())},
+        {
+            "document": of(
+                dp.batch({"a": own.agg(n=_.count()), "b": own.agg(m=_.minutes.sum())}, max_groups=1, max_rows=1)
+            )
+        },
+        {"document": of(own.histogram("minutes", [0, 10, 20], ranges=True, max_groups=1))},
+        {"document": of(own.count_distinct("minutes"))},
+        {"document": of(own.top("minutes", keys=[1, 2], k=1))},
+        {"document": of(own.choose([1, 2], score=lambda c: _.minutes > c, max_rows=1))},
+        {"document": of(own.kmeans(["minutes"], n_clusters=2))},
+    ]
+    for question in asked:
+        for verb in (service.explain, service.submit):
+            with pytest.raises((InvalidQuery, InvalidParameter), match=r"Expected .*\n?.*Hint: ") as refused:
+                verb(ada, {"question": question, "price": {"epsilon": "0.5"}})
+            assert "unit" in str(refused.value)
+    assert made.budget.spent.epsilon == people.budget.spent.epsilon == 0
+    sql = "SELECT COUNT(*) AS calls FROM people"
+    assert service.explain(ada, {"question": {"sql": sql}, "price": {"epsilon": "0.5"}})["unit"] == ["person"]
     service.close()

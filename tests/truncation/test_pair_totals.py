@@ -168,6 +168,10 @@ def test_what_the_noise_is_for() -> None:
     table = protected()
     rule: Any = priced(table)[0].mechanism
     assert (rule.limits[-1], rule.both_ways) == (2**20, False)
+    replaced = priced(protected(neighbors="replace-one", units=4))[0]
+    rule = replaced.mechanism
+    assert rule.both_ways
+    assert str(replaced.facts["guarantee"]).endswith("for replace-one neighbors")
     assert priced(table, "minutes", limit=2**30)[0].mechanism.limits == (2**30,)
     for most in (1, 5, 1000, 2**20):
         reading, _source = priced(table, "cost", most=most)
@@ -202,12 +206,9 @@ def test_documents_are_read_again() -> None:
     question = table.filter(_.minutes > 1).mutate(hours=_.minutes / 60).truncated_total(_.hours, limit="race")
     again: Any = dp.question(question.document(), {"calls": table})
     assert again.document() == question.document()
-    asked: dict[str, Any] = {
-        "version": 1,
-        "question": {"from": {"table": "calls"}, "aggregates": [["n", {"count": []}]]},
-    }
-    with pytest.raises(dp.InvalidQuery):
-        dp.question(asked, {"calls": table})
+    own = dp.protect(CALLS, unit="caller", max_rows=1, name="calls", budget=dp.Budget(epsilon=1))
+    with pytest.raises(dp.InvalidQuery, match="several units"):
+        dp.question(own.agg(n=_.count()).document(), {"calls": table})
     for step in ({"take": 1}, {"unnest": {"split": ["a", {"column": "caller"}, ","], "max_items": 2}}):
         document = {"version": 1, "truncated_total": {"from": {"table": "calls", "steps": [step]}}}
         with pytest.raises(dp.InvalidQuery):

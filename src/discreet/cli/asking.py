@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from discreet.cli import option_values, table_option
 from discreet.cli.options import QueryOptions
@@ -42,7 +43,9 @@ def question_of(asked: QueryOptions, table: PrivateTable) -> Question:
 def _declared(asked: QueryOptions, path: str, budget: Budget) -> PrivateTable:
     """The table that a file declares, under this budget."""
     connections = table_option.connections_of(asked.connection)
-    return table_option.declaration(path).under(budget, connections=connections)
+    table: Any = table_option.declaration(path).under(budget, connections=connections)
+    found: PrivateTable = table  # or one of rows of two people each, which refuses the verbs that it has not
+    return found
 
 
 def _stated(asked: QueryOptions, budget: Budget) -> PrivateTable:

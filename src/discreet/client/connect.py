@@ -17,6 +17,7 @@ from discreet.guesses.misfit_calls import worded
 from discreet.planning.group_keys import MOST_KEYS
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
+from discreet.query.shared_table import protected_table
 from discreet.query.table import PrivateTable
 from discreet.statements.lowering import sql
 
@@ -74,9 +75,12 @@ class RemoteService:
         return dict(mapping("the declaration of a data set", self._connection.get(f"/datasets/{name}"), **DECLARED))
 
     def __getitem__(self, name: str) -> PrivateTable:
-        """A data set as a protected table: filter, group_by, agg, explain, release."""
+        """A data set as a protected table: filter, group_by, agg, explain, release.
+
+        Where rows belong to two people each it is a `SharedTable`, which refuses the verbs that it has not.
+        """
         if name not in self._tables:
-            self._tables[name] = PrivateTable.of(RemoteSource(self._connection, self.describe(name)))
+            self._tables[name] = protected_table(RemoteSource(self._connection, self.describe(name)))
         return self._tables[name]
 
     def public_keys(self, name: str, keys: str) -> PublicKeys:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from discreet.client.service_bodies import listed, malformed, mapping, reading
 from discreet.client.service_connection import ServiceConnection
+from discreet.curator.protect_shared import stated_pair
 from discreet.curator.stated_facts import stated_bounds, stated_keys, stated_neighbors, stated_unit
 from discreet.exact.amounts import whole
 from discreet.exact.written_amounts import stored_amount
@@ -96,7 +97,8 @@ def declared(facts: Mapping[str, Any]) -> tuple[Declaration, sch.Schema]:
         found, schema = _declared(mapping("the declaration of a data set", facts, **DECLARED))
         # What is stated here is checked as a curator's own declaration is.
         unit: Any = found.unit or ROW
-        if found.unit and stated_unit(unit, schema) != found.unit:
+        read = stated_pair if found.each_of else stated_unit
+        if (found.unit or found.each_of) and read(unit, schema) != found.unit:
             raise ValueError(unit)
         stated_neighbors(
             facts["neighbors"],
@@ -130,6 +132,7 @@ def _declared(facts: Mapping[str, Any]) -> tuple[Declaration, sch.Schema]:
         name=facts["name"],
         version=facts["version"],
         unit=() if isinstance(facts["unit"], str) else tuple(facts["unit"]),
+        each_of=facts.get("each_of", False) is not False,
         via=tuple(tuple(step.items()) for step in facts.get("via", ())),
         neighbors=Neighbors(facts["neighbors"]),
         size=facts["size"],

@@ -41,7 +41,7 @@ source = {source}
 # Who is protected? The column that tells people apart, several such as ["site", "person"], or "row" where each row is a
 # person of its own. All rows of a unit are protected together. The columns are
 {columns}
-unit = "?"
+unit = "?"  # in its place each_of = ["sender", "receiver"], where a row belongs to two people
 # What is the table about? For people; it changes nothing.
 description = "?"
 

@@ -12,6 +12,7 @@ import ibis.expr.datatypes as dt
 
 from discreet.curator.declaration_form import DeclarationText
 from discreet.curator.protect import protected
+from discreet.curator.protect_shared import stated_pair
 from discreet.curator.protection_warnings import noticed
 from discreet.curator.stated_facts import (
     check_columns,
@@ -40,6 +41,7 @@ from discreet.planning.plan import StatedLimits
 from discreet.planning.unspecified import auto_columns
 from discreet.privacy.declaration import Declaration, Key
 from discreet.privacy.definitions import ROW, Row
+from discreet.query.shared_table import SharedTable
 from discreet.query.table import PrivateTable
 
 EACH_ROW = "row"
@@ -53,7 +55,7 @@ def open(  # noqa: A001 (read as dp.open, beside which nobody means a file objec
     *,
     connections: Mapping[str, Any] | None = None,
     budget: Budget | None = None,
-) -> PrivateTable:
+) -> PrivateTable | SharedTable:
     """The protected table that a declaration file states, with its budget; no row is read.
 
     Args:
@@ -143,7 +145,7 @@ class DeclarationFile:
         """Unit, limits, bounds, keys and neighbors, as `dp.protect` takes them of another table of the same form."""
         limits = self.text.get("table", "limits") or {}
         return {
-            "unit": self._unit(),
+            "unit": self._one_unit(),
             "neighbors": self._get("neighbors", "add-remove"),
             "bounds": self._bounds(),
             "keys": self._keys(),
@@ -160,7 +162,9 @@ class DeclarationFile:
             self._of(lambda one: fraction(*one), (name, amount), at=("budget", name))
         return self._of(lambda one: Budget(**one, ledger=self.ledger), stated, at=("budget",))
 
-    def table(self, *, connections: Mapping[str, Any] | None = None, budget: Budget | None = None) -> PrivateTable:
+    def table(
+        self, *, connections: Mapping[str, Any] | None = None, budget: Budget | None = None
+    ) -> PrivateTable | SharedTable:
         """The protected table; under its own budget where none is given."""
         declared = self.declared(connections)
         if budget is None:
@@ -173,13 +177,14 @@ class DeclarationFile:
             raise self.text.refusal(("budget",), "the budget that is passed, or none", "another", cure)
         return self._protected(declared, budget)
 
-    def under(self, budget: Budget, *, connections: Mapping[str, Any] | None = None) -> PrivateTable:
+    def under(self, budget: Budget, *, connections: Mapping[str, Any] | None = None) -> PrivateTable | SharedTable:
         """The protected table under a budget that is not compared with the file's own."""
         return self._protected(self.declared(connections), budget)
 
-    def _protected(self, declared: tuple[Any, Declaration, Engine], budget: Budget) -> PrivateTable:
+    def _protected(self, declared: tuple[Any, Declaration, Engine], budget: Budget) -> PrivateTable | SharedTable:
         (data, *path), declaration, engine = declared
         steps = self._of(stated_folder, self.keep_steps, at=("table", "keep_steps"))
+        table: PrivateTable | SharedTable
         table = self._of(lambda own: protected(engine, declaration, own, steps), budget, at=("table",))
         noticed(DeclaredSource.of(declaration), data, budget, path)
         return table
@@ -189,7 +194,7 @@ class DeclarationFile:
         names and types alone.
         """
         text = self.text
-        unit = self._unit()
+        unit, each_of = self._unit(), self.each_of
         related, size = self._size(by_row=unit is ROW)
         limits = self._limits(unit)
         data, engine = self._opened(connections)
@@ -203,7 +208,8 @@ class DeclarationFile:
             raise text.refusal(("table", "unit"), "a unit with one meaning", EACH_ROW, cure)
         for column in text.columns:
             self._of(lambda name: kind_in(name, schema, "a known column", "column"), column, at=("columns", column))
-        whose = () if unit is ROW else self._of(lambda stated: stated_unit(stated, schema), unit, at=("table", "unit"))
+        at, read = ("each_of", stated_pair) if each_of else ("unit", stated_unit)
+        whose = () if unit is ROW else self._of(lambda stated: read(stated, schema), unit, at=("table", at))
         bounds = self._bounds()
         checked = {
             name: self._of(lambda one: stated_bounds(one, schema, unit), {name: pair}, at=("columns", name, "bounds"))
@@ -217,6 +223,7 @@ class DeclarationFile:
             name=self.name,
             version=self._of(stated_version, self._get("version", ""), at=("table", "version")),
             unit=whose,
+            each_of=each_of,
             via=columns_of(steps),
             neighbors=related,
             size=size,
@@ -301,10 +308,34 @@ class DeclarationFile:
             cure = f'state it: [columns.{missing}] type = "int64". Types guessed from rows would reveal people.'
             raise self.text.refusal(at, f"the type of {missing!r}, a column of a CSV file", None, cure)
 
+    @property
+    def each_of(self) -> bool:
+        """Whether a row belongs to two people each."""
+        return self.text.get("table", "each_of") is not None
+
     def _unit(self) -> str | list[str] | Row:
+        if self.each_of:
+            return self._pair()
         cure = 'say who is protected: unit = "person" names a column, unit = "row" says that each row is a person.'
         stated: str | list[str] = self.text.needed("table", "unit", cure=cure)
         return ROW if stated == EACH_ROW else stated
+
+    def _one_unit(self) -> str | list[str] | Row:
+        if self.each_of:
+            cure = "name one that has unit: a replay leaves out the rows that one unit has, and no others."
+            raise self.text.refusal(("table", "each_of"), "a unit", self.text.get("table", "each_of"), cure)
+        return self._unit()
+
+    def _pair(self) -> list[str]:
+        """The two columns, with nothing beside them that is of no use there."""
+        cure = "leave it out: each_of says who is protected, and truncated_total, which alone is asked, needs no more."
+        unused: list[tuple[str, ...]] = [("table", name) for name in ("unit", "via", "limits", "keep_steps")]
+        unused += [("columns", name, fact) for name in self.text.columns for fact in ("keys", "null")]
+        for path in unused:
+            if (value := self.text.get(*path)) is not None:
+                raise self.text.refusal(path, f"no {path[-1]} beside each_of", value, cure)
+        found: list[str] = self.text.get("table", "each_of")
+        return found
 
     def _limits(self, unit: str | list[str] | Row) -> StatedLimits:
         known = Declaration(name="", unit=() if unit is ROW else ("unit",))

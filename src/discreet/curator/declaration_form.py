@@ -79,6 +79,7 @@ VIA = KeyForm(
 TABLE: Mapping[str, KeyForm] = {
     "source": _text("visits.parquet"),
     "unit": UNIT,
+    "each_of": KeyForm("a list of columns", _texts, 'write each_of = ["sender", "receiver"].'),
     "via": VIA,
     "name": _text("visits"),
     "version": KeyForm(

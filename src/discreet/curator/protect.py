@@ -34,6 +34,7 @@ from discreet.planning.contribution_limits import stated_limits
 from discreet.planning.unspecified import auto_columns
 from discreet.privacy.declaration import Declaration, Key
 from discreet.privacy.definitions import ROW, Row
+from discreet.query.shared_table import protected_table
 from discreet.query.table import PrivateTable
 
 _numbers = itertools.count(1)
@@ -124,7 +125,7 @@ def protect(
         auto_limits=limits.auto,
         auto_bounds=auto_columns(bounds),
     )
-    table = protected(engine, declaration, budget, stated_folder(keep_steps))
+    table: PrivateTable = protected(engine, declaration, budget, stated_folder(keep_steps))
     if name is not None or is_path(data):
         noticed(DeclaredSource.of(declaration), data, budget, (step.data for step in stated_path(via)))
     return table
@@ -138,18 +139,13 @@ def budgeted(budget: Budget | None) -> Budget:
     return budget
 
 
-def protected(engine: Engine, declaration: Declaration, budget: Budget, keep_steps: str | None = None) -> PrivateTable:
-    """The table of a declaration that was checked; refuses what `source_of` refuses."""
-    return PrivateTable.of(source_of(engine, declaration, budget, keep_steps))
-
-
-def source_of(engine: Engine, declaration: Declaration, budget: Budget, keep_steps: str | None = None) -> Protected:
-    """The source of a declaration that was checked; refuses one that cannot be scanned, or that the ledger knows
+def protected(engine: Engine, declaration: Declaration, budget: Budget, keep_steps: str | None = None) -> Any:
+    """The table of a declaration that was checked; refuses one that cannot be scanned, or that the ledger knows
     otherwise.
     """
     engine.barrier(declaration, one_of_each(engine.schema, declaration.bounds))  # before a question about it is charged
     budget.check(DeclaredSource.of(declaration))
-    return Protected(engine, declaration, budget, keep_steps=keep_steps)
+    return protected_table(Protected(engine, declaration, budget, keep_steps=keep_steps))
 
 
 def source_name(data: Any, name: object = None) -> str:

@@ -2,7 +2,8 @@
 
 Claim
     A `SharedTable` answers nothing but what is private for neighbors of which one has all rows that name a person in
-    either of two columns and the other none; and for those that differ in the rows that name it in one of them.
+    either of two columns and the other none; and for those that differ in the rows that name it in one of them. With
+    replace-one neighbors: for those of which each has rows of one person that the other has not.
 Requires
     Noise for such neighbors of a reading that says `each_of`.
 Relies on
@@ -29,9 +30,16 @@ from typing import Any
 
 import ibis.expr.schema as sch
 
-from discreet.curator.protect import budgeted, is_path, source_name, source_of
+from discreet.curator.protect import budgeted, is_path, protected, source_name
 from discreet.curator.protection_warnings import noticed
-from discreet.curator.stated_facts import by_column, check_columns, stated_bounds, stated_unit, stated_version
+from discreet.curator.stated_facts import (
+    by_column,
+    check_columns,
+    stated_bounds,
+    stated_neighbors,
+    stated_unit,
+    stated_version,
+)
 from discreet.engines.engine_selection import opened
 from discreet.errors import InvalidParameter, expected
 from discreet.guesses.misfit_calls import worded
@@ -50,6 +58,8 @@ def protect_shared(
     each_of: Iterable[str] | None = None,
     budget: Budget | None = None,
     bounds: Mapping[str, tuple[object, object]] | None = None,
+    neighbors: str = "add-remove",
+    units: int | None = None,
     schema: Mapping[str, str] | None = None,
     name: str | None = None,
     version: str | int = "",
@@ -64,6 +74,9 @@ def protect_shared(
         each_of: the two columns that name who is protected, of one type. Rows with NULL in one of them are left out.
         budget: what may be spent; one Budget may serve several tables, of this kind and of others.
         bounds: (low, high) of numbers and dates, from public knowledge.
+        neighbors: ``"add-remove"``, or ``"replace-one"``, where one person is another one, with other rows; it needs
+            the public number of `units`.
+        units: the public number of people in both columns, for replace-one neighbors.
         schema: the columns of a CSV file and their types.
         name: what the ledger calls the source; a path stands for itself.
         version: the declared version of the source.
@@ -79,25 +92,28 @@ def protect_shared(
     """
     engine = opened(data, schema)
     check_columns(engine.schema)
-    unit = _pair(each_of, engine.schema)
+    unit = stated_pair(each_of, engine.schema)
+    related, size = stated_neighbors(neighbors, rows=None, units=units, by_row=False)
     declaration = Declaration(
         name=source_name(data, name),
         version=stated_version(version),
         unit=unit,
         each_of=True,
+        neighbors=related,
+        size=size,
         bounds=stated_bounds(by_column("bounds", bounds, (0, 100)), engine.schema, unit),
         auto_bounds=auto_columns(bounds),
     )
-    table = SharedTable.of(source_of(engine, declaration, budgeted(budget)))
+    table: SharedTable = protected(engine, declaration, budgeted(budget))
     if name is not None or is_path(data):
         noticed(DeclaredSource.of(declaration), data, table.budget)
     return table
 
 
-def _pair(stated: Any, schema: sch.Schema) -> tuple[str, ...]:
+def stated_pair(stated: Any, schema: sch.Schema) -> tuple[str, ...]:
     """The two columns, in which one person is written in one way."""
     cure = "write each_of=('sender', 'receiver'); of rows of three people or more there is no such total."
-    if isinstance(stated, str) or stated is None or len(unit := stated_unit(stated, schema)) != 2:
+    if isinstance(stated, str) or stated is None or len(unit := stated_unit(stated, schema, "each_of")) != 2:
         raise InvalidParameter(expected("two columns that name people", "each_of", stated, cure))
     first, second = (schema[name] for name in unit)
     if not one_notation(first, second) or (first.is_decimal() and first.scale is None):

@@ -108,20 +108,20 @@ def stated_neighbors(
     return Neighbors.REPLACE_ONE, whole(wanted, given[wanted])
 
 
-def stated_unit(unit: Any, schema: sch.Schema) -> tuple[str, ...]:
+def stated_unit(unit: Any, schema: sch.Schema, label: str = "unit") -> tuple[str, ...]:
     """The columns that name the privacy unit, each of them there and read."""
     names = (unit,) if isinstance(unit, str) else tuple(unit) if in_memory(unit) else ()
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InvalidParameter(
             expected(
                 "a column, several columns or dp.ROW",
-                "unit",
+                label,
                 unit,
                 "unit='person' names the column that tells people apart.",
             )
         )
     for name in names:
-        kind_in(name, schema, "a known column", "unit")
+        kind_in(name, schema, "a known column", label)
     return names
 
 

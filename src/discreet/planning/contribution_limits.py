@@ -60,5 +60,5 @@ def check_moved(declaration: Declaration, what: str) -> None:
 def check_one_owner(declaration: Declaration, what: str) -> None:
     """Refuses tables whose rows belong to several units as they were protected."""
     if declaration.each_of:
-        cure = "ask for .truncated_total(...), whose noise is for all of them."
+        cure = "ask for .truncated_total(...), or discreet truncated-total, whose noise is for both."
         raise InvalidQuery(expected("a table whose rows belong to one unit each", what, declaration.protects, cure))

@@ -15,8 +15,9 @@ def public_facts(table: Chain) -> dict[str, Any]:
     """The name, the unit, the limits and the columns of a table as it was declared: no row and no place.
 
     Amounts are decimal text, dates are ISO text. `bounds` is "auto" where each release chooses them; a limit of "auto"
-    likewise; null where nothing was stated. `via` has the steps to the table that names the unit, in order, where it is
-    another one: the columns of each, and those that they refer to.
+    likewise; null where nothing was stated. `each_of` is there, and true, where each column of the unit names one.
+    `via` has the steps to the table that names the unit, in order, where it is another one: the columns of each, and
+    those that they refer to.
 
     >>> from discreet.testing import people
     >>> public_facts(people())["columns"][1]["keys"]
@@ -29,6 +30,7 @@ def public_facts(table: Chain) -> dict[str, Any]:
         "version": stated.version,
         "description": stated.description,
         "unit": list(stated.unit) or "row",
+        **({"each_of": True} if stated.each_of else {}),
         "via": [dict(step) for step in stated.via],
         "neighbors": stated.neighbors.value,
         "size": stated.size,

@@ -10,6 +10,7 @@ from discreet.errors import expected
 from discreet.query.columns import ColumnVerbs
 from discreet.query.lower_bound_verbs import TruncatedTotals
 from discreet.query.row_filters import RowFilters
+from discreet.query.source import Source
 from discreet.query.steps import UnknownColumn
 from discreet.query.table import PrivateTable
 
@@ -33,6 +34,11 @@ class SharedTable(ColumnVerbs, RowFilters, TruncatedTotals):
         if hasattr(PrivateTable, name) and name not in self.columns:
             _refuse(f".{name}")
         return super().__getattr__(name)
+
+
+def protected_table(source: Source) -> Any:
+    """All rows of a source, with the verbs that there are of them."""
+    return (SharedTable if source.declaration.each_of else PrivateTable).of(source)
 
 
 def _refuse(verb: str) -> NoReturn:

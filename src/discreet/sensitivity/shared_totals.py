@@ -4,8 +4,9 @@ Claim
     For each limit l, ``totals_under_limits(first, second, amounts, limits)`` is the whole part of f(l): the maximum of
     the sum of x_e over all pairs e, with 0 <= x_e <= w_e, the amount of the pair, and for each unit the sum of x_e over
     the pairs that it is in no more than l. Adding a unit, with any pairs that it is in, raises that whole part by 0 to
-    l. It does not fall as l rises, is at most the total of all amounts, and is that total where no unit has more
-    than l. Whatever order pairs come in, it is the same.
+    l; so one with other pairs in its place moves it by l at most, either way. It does not fall as l rises, is at most
+    the total of all amounts, and is that total where no unit has more than l. Whatever order pairs come in, it is the
+    same.
 Requires
     Units as numbers from 0 on; whole amounts of 0 or more; limits of 1 to 2**30; fewer than 2**28 pairs.
 Relies on
@@ -13,7 +14,8 @@ Relies on
 Proof
     *Movement.* What is feasible without the unit is so with it, at 0 for its pairs: f does not fall. Of the best with
     it, its pairs have at most l in all; without these it is feasible for the others: f has risen by l at most. The
-    floor of y + d is above that of y by 0 to l where d is between 0 and the whole number l.
+    floor of y + d is above that of y by 0 to l where d is between 0 and the whole number l. Two tables that differ in
+    the pairs of one unit are both above the table without them by 0 to l: they are l apart at most, not 2 l.
     *One name space.* Nothing in this needs that a unit is in one column: its pairs are those that name it in either. If
     keys of both columns are of different kinds, a unit v of the first has the pairs of the first column alone; of these
     the best has no more than l either, since it has no more of all pairs that name v. So f moves by 0 to l for both
@@ -28,7 +30,7 @@ Proof
     *Lines.* f is concave, as the mean of two feasible x is feasible for the mean of their limits, does not fall, and is
     0 at 0. So where it has the same value at two limits it has it between them, and where it is on one line at three it
     is on that line between the outer ones: twice its value is a whole number there, too.
-    *Covers.* Of pairs that are left, let A have an end of each. Then f is at most the sum of r_a over A, since each pair
+    *Covers.* Of pairs that are left, let A have an end of each. Then f is at most the sum of r_a over A: each pair
     counts at one of A or both. It is that sum if for each a its pairs with others, who are not in A, add up to some s_a
     of r_a or more, and if no other v has more than r_v where each such pair counts for r_a / s_a of its amount, and
     those within A for nothing: each a has r_a then. No flow has to be found where this holds of those who have more of

@@ -83,7 +83,7 @@ class DataSet:
     """One protected table that the service answers questions about."""
 
     name: str
-    table: PrivateTable
+    table: PrivateTable | SharedTable
     budget: Budget
     description: str = ""
     """In place of that of the declaration."""
@@ -97,16 +97,13 @@ class DataSet:
     """Public tuples, such as all places of a country, by the names that documents have for them."""
     most_cells: int = MOST_CELLS
     """Groups times columns of one answer: each takes memory, and time to be written."""
-    asked: PrivateTable = field(init=False)
+    asked: PrivateTable | SharedTable = field(init=False)
     """The table that jobs ask."""
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
             cure = "use small letters, digits and _, at most 60, a letter first: it is the table's name in SQL."
             raise InvalidParameter(expected("a name for a data set", "name", self.name, cure))
-        if isinstance(self.table, SharedTable):
-            cure = "answer such a table in a process of its own: a service asks for groups, too."
-            raise InvalidParameter(expected("a table whose rows belong to one unit each", "table", self.table, cure))
         object.__setattr__(self, "asked", replace(asked_in_jobs(self.table), _most_cells=self.most_cells))
 
     @property

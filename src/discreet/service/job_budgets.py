@@ -48,15 +48,18 @@ from contextvars import ContextVar
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from discreet.answers.stored_answers import dated
 from discreet.curator.protected_table import Protected
 from discreet.errors import LedgerError, expected
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.ledger import Charge
+from discreet.query.shared_table import SharedTable
 from discreet.query.table import PrivateTable
 from discreet.service.service_errors import OTHER_DECLARATION, Conflict
+
+Asked = TypeVar("Asked", bound=PrivateTable | SharedTable)
 
 _numbers = itertools.count(1)
 
@@ -233,12 +236,12 @@ def _now() -> Acting:
     return acting
 
 
-def asked_in_jobs(table: PrivateTable) -> PrivateTable:
+def asked_in_jobs(table: Asked) -> Asked:
     """The same protected table, whose releases are those of jobs."""
     return without_waiting(table, JobBudget())
 
 
-def without_waiting(table: PrivateTable, budget: Any) -> PrivateTable:
+def without_waiting(table: Asked, budget: Any) -> Asked:
     """The same protected table under another budget, whose charges wait for no look.
 
     Whether its connection lives is not asked before a release: that would wait for the look that it is busy with, and

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from discreet.curator.declaration_file import read_declaration
 from discreet.curator.public_data import public_keys
@@ -73,7 +74,7 @@ def _group(service: Service, file: ServiceFile, facts: PrincipalFacts, dataset: 
 
 
 def _opened(file: ServiceFile, facts: DataSetFacts, connections: dict[str, str]) -> DataSet:
-    table = read_declaration(facts.declaration).table(connections=connections)
+    table: Any = read_declaration(facts.declaration).table(connections=connections)
     series = {}
     for name, stated in facts.series.items():
         with file.naming_series(facts.name, name):

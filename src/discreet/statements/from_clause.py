@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 import ibis.expr.types as ir
 from sqlglot import exp
 
+from discreet.planning.contribution_limits import check_one_owner
+from discreet.query.steps import Chain
 from discreet.query.table import PrivateTable
 from discreet.statements.aggregate_functions import default_name
 from discreet.statements.expressions import row_wise
@@ -71,6 +73,9 @@ def scope_of(select: exp.Select, text: Text, tables: dict[str, Known]) -> Scope:
     if lists != joins[len(joins) - len(lists) :]:
         raise text.refusal("tables before UNNEST", lists[0].this, SHOWN)
     others = [(join, _part(join.this, text, tables)) for join in joins[: len(joins) - len(lists)]]
+    for one in (first, *(other for _, other in others)) if others else ():
+        if isinstance(one.table, Chain):
+            check_one_owner(one.table.declaration, "JOIN")
     where = select.args.get("where")
     scope = joined_tables(first, others, None if where is None else where.this, text)
     for join in lists:
@@ -124,6 +129,7 @@ def rows_of(node: exp.Expression, text: Text, tables: Mapping[str, Known]) -> Pr
         text.remember(item.unalias(), item.alias_or_name or default_name(item))
     if not grouped:
         return _selected(node.expressions, table, scope)
+    check_one_owner(table.declaration, "GROUP BY")
     made, features = per_unit(node, table, scope)
     items = [_over_features(item, features) for item in node.expressions]
     return _selected(items, made.table, made)

@@ -77,10 +77,7 @@ def sql(
 def lower(text: str, tables: Mapping[str, Known], dialect: Dialect = DUCKDB) -> SelectStatement:
     """A statement in the terms of the verbs, before its keys and limits are known."""
     for name, table in tables.items():
-        if isinstance(table, SharedTable):
-            cure = "write .truncated_total(...): SQL has no word for what is asked of it."
-            raise InvalidParameter(expected("a table whose rows belong to one unit each", name, table, cure))
-        if not isinstance(table, PrivateTable | PublicTable):
+        if not isinstance(table, PrivateTable | SharedTable | PublicTable):
             cure = "protect it first, dp.protect(data, unit=..., budget=...), or mark it as public, dp.public(data)."
             raise InvalidParameter(expected("a protected table", name, table, cure))
     try:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.errors import InvalidQuery, expected
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
+from discreet.planning.contribution_limits import check_one_owner
 from discreet.privacy.declaration import Key
 from discreet.query.stacked import stacked
 from discreet.query.table import PrivateTable, Question
@@ -52,6 +53,7 @@ class SelectStatement:
 
     def question(self, *, keys: object = None, max_groups: int | None = None, max_rows: int | None = None) -> Question:
         """The question, with the keys and limits of the table where none are given."""
+        check_one_owner(self.table.declaration, "FROM")
         if not self.groups:
             for name, value in {"keys": keys, "max_groups": max_groups, "max_rows": max_rows}.items():
                 if value is not None:

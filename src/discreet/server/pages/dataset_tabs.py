@@ -160,6 +160,7 @@ def declared(site: PageSite, visit: Visit) -> dict[str, Any]:
     found = dict(site.service.dataset(visit.who, visit.name("dataset")))
     found["columns"] = [ColumnView.read(column) for column in found["columns"]]
     unit = f"each {found['unit']}" if isinstance(found["unit"], str) else ", ".join(found["unit"])
+    unit = f"each of {unit}" if found.get("each_of") else unit
     limits = {name: limit for name, limit in (found.get("limits") or {}).items() if limit is not None}
     most = {name: "chosen by each release" if limit == AUTO else f"at most {limit}" for name, limit in limits.items()}
     facts = [
