@@ -50,6 +50,7 @@ Mutant
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,6 +70,8 @@ from discreet.planning.contribution_limits import check_one_owner
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
+
+logger = logging.getLogger("discreet.release")
 
 Given = TypeVar("Given")
 
@@ -212,7 +215,14 @@ def released(
         return paid(desk, charge, draw, turn)
 
     on_record = stored or partial(desk.budget.stored, charge.key)
-    return once(desk.budget, charge.key, stored=on_record, draw=pay, fresh=fresh)
+
+    def kept() -> bytes | None:
+        found = on_record()
+        if found is not None:
+            logger.info("answered from the record, at no charge: %s of %s", charge.what, charge.source)
+        return found
+
+    return once(desk.budget, charge.key, stored=kept, draw=pay, fresh=fresh)
 
 
 def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
@@ -225,8 +235,10 @@ def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
     desk.engine.check_alive()
     reservation = desk.budget.reserve(charge)
     turn.charged = True
+    logger.info("charged %s: %s of %s", charge.guarantee, charge.what, charge.source)
     found = shielded(lambda: shielded(lambda: _drawn(desk, reservation, draw)))
     turn.charged = False
+    logger.info("answered: %s of %s", charge.what, charge.source)
     return found
 
 

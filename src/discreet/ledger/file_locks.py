@@ -29,6 +29,7 @@ Elsewhere (macOS, Windows) there are no such locks: SQLite's stand alone, and do
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
 import sys
@@ -42,6 +43,11 @@ if sys.platform == "linux":
     import fcntl
 
 SUPPORTED = sys.platform == "linux"
+
+logger = logging.getLogger("discreet.ledger")
+
+SLOW_SECONDS = 1.0
+"""Whoever waits longer for another program is told so; a charge holds the file for some milliseconds."""
 
 _FLOCK = struct.Struct("hhqqi0q")
 """C's ``struct flock``: type, whence, start, length, process."""
@@ -103,13 +109,17 @@ class Descriptor:
         self._marks.clear()
 
     def _taken(self, alone: bool, seconds: float) -> bool:  # noqa: FBT001 - as its public caller has it
-        until, pause = time.monotonic() + seconds, 0.0002
+        began, pause, told = time.monotonic(), 0.0002, False
         while self._files:
             try:
                 _set(self._files[0], "alone" if alone else "shared", _TURN, 1)
             except (BlockingIOError, PermissionError):  # EAGAIN or EACCES: somebody else has it
-                if time.monotonic() > until:
+                waited = time.monotonic() - began
+                if waited > seconds:
                     return False
+                if waited > SLOW_SECONDS and not told:
+                    told = True
+                    logger.warning("waiting up to %g s for a ledger that another program holds", seconds)
                 time.sleep(pause)
                 pause = min(2 * pause, 0.005)
             else:

@@ -35,5 +35,5 @@ def log_to_standard_error() -> None:
     handler.setFormatter(JsonLines())
     own = logging.getLogger("discreet")
     own.handlers[:] = [handler]
-    own.setLevel(logging.INFO)
+    own.setLevel(min(own.level or logging.INFO, logging.INFO))  # DISCREET_LOG=debug shows more
     own.propagate = False
