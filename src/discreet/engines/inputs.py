@@ -27,7 +27,7 @@ from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.duckdb_texts import TOTAL, column_of_file
 from discreet.engines.files import UNREADABLE, Files, header, listed, literal, partitions
 from discreet.engines.lossy_types import merged_in_files, merged_in_frame
-from discreet.engines.parquet_columns import GEOMETRY, IN_MILLISECONDS, parquet_columns
+from discreet.engines.parquet_columns import GEOMETRY, IN_MILLISECONDS, check_distinct, parquet_columns
 from discreet.engines.refused_inputs import ADDRESS, no_file, no_table
 from discreet.errors import InvalidParameter, expected
 from discreet.planning.temporary_folders import Folder
@@ -138,6 +138,8 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
     """Parquet files as DuckDB reads them, apart from columns of which it would fail on a row."""
     try:
         files = Files(paths, lambda one: parquet_columns(backend.con, one), ordered=False)
+    except InvalidParameter:
+        raise
     except Exception:  # noqa: BLE001 (whatever DuckDB says of a file may quote it)
         cure = "check that the file is complete and that you may read it."
         raise InvalidParameter(expected("a readable Parquet file", "data", path, cure)) from None
@@ -255,13 +257,6 @@ def as_arrow(data: Any) -> pa.Table:
         raise InvalidParameter(expected("a table that has columns", "columns", [], cure))
     columns = {name: _readable(frame.column(i)) for i, name in enumerate(frame.column_names)}
     return pa.table({name: column for name, column in columns.items() if column is not None})
-
-
-def check_distinct(names: list[str]) -> None:
-    """Refuses a table of which two columns have one name."""
-    if len(set(names)) < len(names):
-        cure, twice = "rename them in the frame.", sorted({name for name in names if names.count(name) > 1})
-        raise InvalidParameter(expected("distinct column names", "twice", twice, cure))
 
 
 def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

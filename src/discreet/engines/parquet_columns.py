@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from discreet.engines.files import Columns, literal
+from discreet.errors import InvalidParameter, expected
 
 IN_MILLISECONDS = "TIMESTAMP in milliseconds"
 """DuckDB widens them as it reads, and fails on a whole file that has one far moment."""
@@ -15,15 +16,41 @@ WIDE_DECIMAL = "DOUBLE of a decimal of more than 38 digits"
 OLD_TIMESTAMP = "TIMESTAMP of nanoseconds in 96 bits"
 """What DuckDB reads as another type than the file has it in."""
 MILLISECONDS = re.compile(r"'TIMESTAMP_MILLIS'|TimestampType\(.*MILLIS=MilliSeconds")
-_STORED = "SELECT name, type, converted_type, logical_type FROM parquet_schema(?)"
+_STORED = "SELECT name, type, converted_type, logical_type, num_children FROM parquet_schema(?)"
+
+
+def check_distinct(names: list[str]) -> None:
+    """Refuses a table of which two columns have one name, or names that differ by case alone: engines do not tell them
+    apart, and DuckDB would give one of them another name.
+    """
+    folded = [name.casefold() for name in names]
+    if len(set(folded)) < len(names):
+        twice = sorted({name for name, one in zip(names, folded, strict=True) if folded.count(one) > 1})
+        cure = "rename them in the frame, or before the file is written; case makes no difference."
+        raise InvalidParameter(expected("distinct column names", "twice", twice, cure))
+
+
+def _top_level(stored: list[tuple[str, int]]) -> list[str]:
+    """The names of the columns themselves: each node comes before its children, and the file's own first of all.
+
+    >>> _top_level([("schema", 2), ("a", 1), ("element", 0), ("b", 0)])
+    ['a', 'b']
+    """
+    names, within = [], 0
+    for name, children in stored[1:]:
+        if not within:
+            names.append(name)
+        within += children - bool(within)
+    return names
 
 
 def parquet_columns(connection: Any, path: str) -> Columns:
     """The columns of one file, and their types: those of DuckDB, or ours where these do not say what is stored."""
     stored = connection.execute(_STORED, [literal(path)]).fetchall()
-    far = {name for name, *kind in stored if MILLISECONDS.search(str(kind))}
+    check_distinct(_top_level([(name, children or 0) for name, *_, children in stored]))
+    far = {name for name, *kind, _ in stored if MILLISECONDS.search(str(kind))}
     # DuckDB has one type for what the file has in several; of the two kinds below it says DOUBLE and TIMESTAMP.
-    ours = {(name, "DOUBLE"): WIDE_DECIMAL for name, _, kind, _ in stored if kind == "DECIMAL"}
+    ours = {(name, "DOUBLE"): WIDE_DECIMAL for name, _, kind, *_ in stored if kind == "DECIMAL"}
     ours |= {(name, "TIMESTAMP"): OLD_TIMESTAMP for name, kind, *_ in stored if kind == "INT96"}
     described = "DESCRIBE SELECT * FROM read_parquet(?, hive_partitioning=false)"
     columns = connection.execute(described, [literal(path)]).fetchall()

@@ -98,6 +98,9 @@ def write_tables(database: sqlite3.Connection) -> None:
     database.executescript(f"BEGIN; PRAGMA application_id = {APPLICATION}; {SCHEMAS[FORMAT]}")
 
 
+NO_LEDGER = "give the path of a ledger, or for a new one a path without a file, ledger='spent.db'. If it was one,"
+
+
 def upgrade(database: sqlite3.Connection) -> None:
     """Brings a ledger of an older format to the present one, within the transaction of the caller."""
     if database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() == (FORMAT,):
@@ -112,7 +115,7 @@ def upgrade(database: sqlite3.Connection) -> None:
 def check_format(database: sqlite3.Connection, path: str) -> None:
     """Refuses a file that is not a ledger, or is too new to be understood."""
     if database.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
-        cure = f"give the path of a ledger. If it was one, {DAMAGED}"
+        cure = f"{NO_LEDGER} {DAMAGED}"
         raise LedgerError(expected("a ledger made by discreet", "ledger", path, cure))
     [version] = database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() or [None]
     check_version(version)

@@ -20,7 +20,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from discreet.errors import LedgerError, expected
-from discreet.ledger.file_format import APPLICATION
+from discreet.ledger.file_format import APPLICATION, NO_LEDGER
 from discreet.ledger.file_location import check_mount, identity, tighten
 from discreet.ledger.file_locks import Descriptor
 from discreet.ledger.hash_chain import DAMAGED
@@ -43,7 +43,7 @@ _BUSY = ("a ledger that is free", _HELD_BY_ANOTHER)
 _READONLY = ("a ledger that can be written", "change the permissions of the file and of its folder.")
 _DAMAGED = ("a ledger without damage", DAMAGED)
 _CURES = {
-    sqlite3.SQLITE_NOTADB: ("a ledger made by discreet", f"give the path of a ledger. If it was one, {DAMAGED}"),
+    sqlite3.SQLITE_NOTADB: ("a ledger made by discreet", f"{NO_LEDGER} {DAMAGED}"),
     sqlite3.SQLITE_ERROR: _DAMAGED,
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_BUSY: _BUSY,
