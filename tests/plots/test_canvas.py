@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
@@ -20,8 +21,8 @@ def test_it_shows_itself() -> None:
     assert int.from_bytes(picture[16:20], "big") == 3 * DOTS
 
 
-PROGRAM = """
-import gc, sys, threading, types, weakref
+WINDOWS = """
+import sys, types
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg, FigureManagerBase
 
@@ -37,6 +38,9 @@ class Canvas(FigureCanvasAgg):
 sys.modules["windows"] = types.ModuleType("windows")
 sys.modules["windows"].FigureCanvas = Canvas
 from discreet.plots.canvas import canvas
+"""
+PROGRAM = """
+import gc, threading, weakref
 if sys.argv[1] == "window":
     matplotlib.use("module://windows")
 canvas(1, 1, path="a.png")
@@ -75,10 +79,31 @@ def test_pyplot_shows_every_figure_that_can_be_shown(backend: str, stated: str |
     settings = {name: value for name, value in os.environ.items() if name not in without}
     settings |= {} if stated is None else {"MPLBACKEND": stated}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM, backend],
+        [sys.executable, "-W", "ignore", "-c", WINDOWS + PROGRAM, backend],
         capture_output=True,
         text=True,
         check=False,
         env=settings,
     )
     assert done.stdout == shown, done.stderr
+
+
+TERMINAL = """
+from IPython.core.interactiveshell import InteractiveShell
+matplotlib.use("module://windows")
+shell = InteractiveShell.instance()
+shell.user_ns["canvas"] = canvas
+shell.run_cell("canvas(1, 1)")
+shell.run_cell("import matplotlib.pyplot as plt; plt.show()")
+"""
+
+
+def test_a_figure_that_a_terminal_names_is_still_to_be_shown(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", WINDOWS + TERMINAL],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"IPYTHONDIR": str(tmp_path)},
+    )
+    assert done.stdout.endswith("shown [1]\n"), done.stderr
