@@ -29,6 +29,8 @@ Mutant
     test_a_job_behind_a_late_one_does_not_tell_when_that_one_ended.
     looks-before-forgotten: a look is taken to begin with its steps, whenever the one before it is shown; killed by
     test_a_job_behind_a_late_one_does_not_tell_when_that_one_ended.
+    answers-by-number-alone: the answer of a charge is looked for by its number, whatever it is of; killed by
+    test_a_new_ledger_in_the_place_of_another_gives_no_answer_of_that_one.
     repeats-are-shown-when-done: who is given another job's answer is shown it when that one is done; killed by
     test_a_repeat_is_shown_when_what_it_repeats_is.
     limits-are-counted-before: jobs that are sent at once are all let in; killed by
@@ -237,9 +239,9 @@ class JobBook:
         found = [one for one in self._many(where, *values) if budget.finds(one.level or "")]
         return sorted(found, key=lambda one: (one.shown(now).ready_at, one.entry or 0))
 
-    def holder(self, ledger: str, entry: int) -> str | None:
-        """The job that has the answer that a charge paid for."""
-        found = self._one("ledger = ? AND entry = ? AND answer IS NOT NULL", ledger, entry)
+    def holder(self, ledger: str, entry: int, release: str) -> str | None:
+        """The job that has the answer that a charge paid for; in a new ledger, charges have the numbers of old ones."""
+        found = self._one("ledger = ? AND entry = ? AND release = ? AND answer IS NOT NULL", ledger, entry, release)
         return None if found is None else found.id
 
     def begin(self, job: str) -> bool:

@@ -173,7 +173,7 @@ class QuestionDesk:
             if hidden := self._book.hidden_entries(ledger, [number]):  # accepted since the open ones were looked up
                 without |= hidden
                 continue
-            holder = self._book.holder(ledger, number)
+            holder = self._book.holder(ledger, number, key)
             return Repeated(twin=holder, answer=budget.answer_to(number, key) if holder is None else None)
         return None
 
