@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from discreet.cli.messages import refused, told
+from discreet.cli.options import option
 from discreet.cli.standard_output import FAILED, OutputFailure, settle, written
 from discreet.errors import DiscreetError
 
@@ -114,8 +115,8 @@ def _version(asked: bool) -> None:  # noqa: FBT001 (Typer calls it with the valu
 @app.callback()
 def options(
     *,
-    version: Annotated[  # noqa: A002, ARG001, RUF100 (its callback does the work)
-        bool, typer.Option("--version", help="Print the version and leave.", callback=_version, is_eager=True)
+    version: Annotated[
+        bool, option(None, "Print the version and leave.", None, "--version", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Private statistics of a table about people: differential privacy on DuckDB."""

@@ -15,7 +15,20 @@ from discreet.answers.release import Release
 from discreet.cli import answer_output, option_values
 from discreet.cli.amount_texts import amount
 from discreet.cli.messages import told, working
-from discreet.cli.options import COST, Confidence, Epsilon, Format, Fresh, Output, Picture, Printed, Rho, taking
+from discreet.cli.options import (
+    COST,
+    Confidence,
+    Epsilon,
+    Format,
+    Fresh,
+    Output,
+    Picture,
+    Printed,
+    Rho,
+    argument,
+    option,
+    taking,
+)
 from discreet.cli.standard_output import FAILED, json_text, written
 from discreet.cli.verb_answers import VerbAnswer
 from discreet.client.connect import RemoteService, connect
@@ -36,43 +49,29 @@ app = typer.Typer(add_completion=False)
 class ServiceQuestion:
     """A question to a service, as it is written on the command line."""
 
-    url: Annotated[str, typer.Argument(metavar="URL", help="The service: https, or http on this machine.")]
-    statement: Annotated[
-        str | None,
-        typer.Argument(metavar="SQL", help="One SELECT; data sets are its tables.", show_default=False),
-    ] = None
-    document: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A question as a document, of any kind, instead of SQL."),
-    ] = None
+    url: Annotated[str, argument("URL", "The service: https, or http on this machine.")]
+    statement: Annotated[str | None, argument("SQL", "One SELECT; data sets are its tables.")] = None
+    document: Annotated[str | None, option("FILE", "A question as a document, of any kind, instead of SQL.")] = None
     public_keys: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=FILE", help="Public keys that the document names, as the curator marked them."),
+        list[str] | None, option("NAME=FILE", "Public keys that the document names, as the curator marked them.")
     ] = None
-    token_file: Annotated[str, typer.Option(metavar="FILE", help="A file that holds your token and nothing else.")]
+    token_file: Annotated[str, option("FILE", "A file that holds your token and nothing else.")]
     epsilon: Epsilon = None
     within: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=NUMBER", help="By how much it may be off, instead of epsilon.", rich_help_panel=COST
-        ),
+        list[str] | None, option("COLUMN=NUMBER", "By how much it may be off, instead of epsilon.", COST)
     ] = None
     rho: Rho = None
-    delta: Annotated[str, typer.Option(metavar="NUMBER", help="For Gaussian noise.", rich_help_panel=COST)] = "0"
+    delta: Annotated[str, option("NUMBER", "For Gaussian noise.", COST)] = "0"
     fresh: Fresh = False
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show error and cost; nothing is sent and charged.", rich_help_panel=COST)
-    ] = False
+    explain: Annotated[bool, option(None, "Show error and cost; nothing is sent and charged.", COST, "--explain")] = (
+        False
+    )
     keys: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="GROUP=A,B",
-            help="The public keys of a group that declares none, or unknown; \\N is NULL.",
-        ),
+        list[str] | None, option("GROUP=A,B", "The public keys of a group that declares none, or unknown; \\N is NULL.")
     ] = None
-    max_groups: Annotated[int | None, typer.Option(metavar="N", help="In how many groups one unit counts.")] = None
-    max_rows: Annotated[int | None, typer.Option(metavar="N", help="With how many rows in each of them.")] = None
-    dialect: Annotated[str, typer.Option(metavar="NAME", help="Of the SQL: duckdb, postgres or spark.")] = "duckdb"
+    max_groups: Annotated[int | None, option("N", "In how many groups one unit counts.")] = None
+    max_rows: Annotated[int | None, option("N", "With how many rows in each of them.")] = None
+    dialect: Annotated[str, option("NAME", "Of the SQL: duckdb, postgres or spark.")] = "duckdb"
     confidence: Confidence = "0.95"
     format: Printed = Format.TABLE
     output: Output = None

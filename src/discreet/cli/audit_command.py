@@ -16,7 +16,7 @@ from discreet.audit.report import Report
 from discreet.cli import option_values, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.messages import told, working
-from discreet.cli.options import taking
+from discreet.cli.options import argument, option, taking
 from discreet.errors import InvalidParameter, expected, printable
 from discreet.privacy.definitions import ROW
 
@@ -31,60 +31,24 @@ KINDS = (".py", ".ipynb", ".sql")
 class Audited:
     """An audit, as it is written on the command line."""
 
-    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="A script (.py), a notebook (.ipynb) or SQL.")]
-    data: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE", help="The table it reads, beside it: made-up or public rows.", rich_help_panel=TABLE
-        ),
-    ]
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Who is protected: a column, several (a,b), or row.", rich_help_panel=TABLE
-        ),
-    ] = None
-    table: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A declaration (.toml), instead of what it states.", rich_help_panel=TABLE),
-    ] = None
-    epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="What all its outputs are meant to cost.", rich_help_panel=PROMISE),
-    ] = None
-    delta: Annotated[str, typer.Option(metavar="NUMBER", rich_help_panel=PROMISE)] = "0"
-    neighbors: Annotated[
-        str | None, typer.Option(metavar="RELATION", help="add-remove or replace-one.", rich_help_panel=PROMISE)
-    ] = None
-    tries: Annotated[
-        int, typer.Option(metavar="N", help="Search for so many worse neighbors.", rich_help_panel=PROMISE)
-    ] = 0
+    pipeline: Annotated[str, argument("PIPELINE", "A script (.py), a notebook (.ipynb) or SQL.")]
+    data: Annotated[str, option("FILE", "The table it reads, beside it: made-up or public rows.", TABLE)]
+    unit: Annotated[str | None, option("COLUMN", "Who is protected: a column, several (a,b), or row.", TABLE)] = None
+    table: Annotated[str | None, option("FILE", "A declaration (.toml), instead of what it states.", TABLE)] = None
+    epsilon: Annotated[str | None, option("NUMBER", "What all its outputs are meant to cost.", PROMISE)] = None
+    delta: Annotated[str, option("NUMBER", None, PROMISE)] = "0"
+    neighbors: Annotated[str | None, option("RELATION", "add-remove or replace-one.", PROMISE)] = None
+    tries: Annotated[int, option("N", "Search for so many worse neighbors.", PROMISE)] = 0
     argument: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WORD", help="A word of the script's command line; may be repeated.", rich_help_panel=TABLE
-        ),
+        list[str] | None, option("WORD", "A word of the script's command line; may be repeated.", TABLE)
     ] = None
-    cell: Annotated[
-        list[int] | None, typer.Option(metavar="N", help="Only these cells of a notebook.", rich_help_panel=TABLE)
-    ] = None
-    bounds: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=LOW:HIGH", help="For SQL, as in discreet query.", rich_help_panel=TABLE),
-    ] = None
-    keys: Annotated[
-        list[str] | None, typer.Option(metavar="GROUP=A,B", help="For SQL, as there.", rich_help_panel=TABLE)
-    ] = None
-    max_groups: Annotated[int | None, typer.Option(metavar="N", help="For SQL, as there.", rich_help_panel=TABLE)] = (
-        None
-    )
-    max_rows: Annotated[int | None, typer.Option(metavar="N", help="For SQL, as there.", rich_help_panel=TABLE)] = None
-    json: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where the report is written as JSON.", rich_help_panel=REPORT)
-    ] = None
-    page: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where it is written as Markdown.", rich_help_panel=REPORT)
-    ] = None
+    cell: Annotated[list[int] | None, option("N", "Only these cells of a notebook.", TABLE)] = None
+    bounds: Annotated[list[str] | None, option("COLUMN=LOW:HIGH", "For SQL, as in discreet query.", TABLE)] = None
+    keys: Annotated[list[str] | None, option("GROUP=A,B", "For SQL, as there.", TABLE)] = None
+    max_groups: Annotated[int | None, option("N", "For SQL, as there.", TABLE)] = None
+    max_rows: Annotated[int | None, option("N", "For SQL, as there.", TABLE)] = None
+    json: Annotated[str | None, option("FILE", "Where the report is written as JSON.", REPORT)] = None
+    page: Annotated[str | None, option("FILE", "Where it is written as Markdown.", REPORT)] = None
 
 
 @app.command()

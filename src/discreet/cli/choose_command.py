@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import taking
+from discreet.cli.options import argument, taking
 from discreet.cli.verb_answers import VerbOptions, answer
 from discreet.cli.verb_statements import not_of_a_row, statement_of, values_of
 from discreet.errors import InvalidQuery, expected
@@ -20,12 +20,9 @@ app = typer.Typer(add_completion=False)
 class ChoiceOptions(VerbOptions):
     """Candidates, each with a count or a sum of a file that is its score."""
 
-    statement: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SQL", help="One SELECT of counts and sums: a column for each candidate.", show_default=False
-        ),
-    ] = None
+    statement: Annotated[str | None, argument("SQL", "One SELECT of counts and sums: a column for each candidate.")] = (
+        None
+    )
 
 
 @app.command()

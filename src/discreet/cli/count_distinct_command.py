@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import taking
+from discreet.cli.options import option, taking
 from discreet.cli.verb_answers import Column, VerbOptions, answer
 from discreet.query.table import PrivateTable
 
@@ -19,9 +19,7 @@ class DistinctOptions(VerbOptions):
     """The number of values of a column of a file."""
 
     statement: Column = None
-    max_values: Annotated[
-        int | None, typer.Option(metavar="N", help="How many values one unit may count; chosen if left out.")
-    ] = None
+    max_values: Annotated[int | None, option("N", "How many values one unit may count; chosen if left out.")] = None
 
 
 @app.command()

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.messages import told
+from discreet.cli.options import argument, option
 from discreet.cli.table_option import connections_of
 from discreet.curator.drafting import write_draft
 
@@ -15,16 +16,10 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def declare(
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A Parquet, CSV or TSV file, or a table: warehouse:clinic.visits.")
-    ],
+    source: Annotated[str, argument("SOURCE", "A Parquet, CSV or TSV file, or a table: warehouse:clinic.visits.")],
     *,
-    output: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where the draft is written; beside the source, with .toml.")
-    ] = None,
-    connection: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=ADDRESS", help="The connection that a source names.")
-    ] = None,
+    output: Annotated[str | None, option("FILE", "Where the draft is written; beside the source, with .toml.")] = None,
+    connection: Annotated[list[str] | None, option("NAME=ADDRESS", "The connection that a source names.")] = None,
 ) -> None:
     """Write a first draft of a declaration, from the names and types of the columns alone.
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import argument, option
 from discreet.cli.studies import FIRST, STUDIES, study
 from discreet.errors import InvalidParameter, expected
 
@@ -17,10 +18,10 @@ NAMES = "; ".join(f"{name}: {one.about}" for name, one in STUDIES.items())
 
 @app.command()
 def demo(
-    name: Annotated[str, typer.Argument(metavar="[STUDY]", help=f"What to show. {NAMES}.")] = FIRST,
-    output: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the pictures go; it is made if it is not there.")
-    ] = Path("discreet-demo"),
+    name: Annotated[str, argument("[STUDY]", f"What to show. {NAMES}.", show_default=True)] = FIRST,
+    output: Annotated[Path, option("FOLDER", "Where the pictures go; it is made if it is not there.")] = Path(
+        "discreet-demo"
+    ),
 ) -> None:
     """Show private answers beside the true ones, and what they cost, on data that are public or made up.
 

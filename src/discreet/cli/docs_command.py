@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.document_pages import page, title, topics
+from discreet.cli.options import argument
 from discreet.cli.standard_output import written
 
 app = typer.Typer(add_completion=False)
@@ -20,8 +21,7 @@ WIDTH = 100
 @app.command()
 def docs(
     topic: Annotated[
-        str | None,
-        typer.Argument(metavar="TOPIC", help="A page, such as sql or theory/local; without one, their list."),
+        str | None, argument("TOPIC", "A page, such as sql or theory/local; without one, their list.")
     ] = None,
 ) -> None:
     """Show a page of the documents, or the list of them.

@@ -11,7 +11,7 @@ from discreet.cli import accounts, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.asking import assumption, question
 from discreet.cli.messages import told
-from discreet.cli.options import Format, QueryOptions, taking
+from discreet.cli.options import Format, QueryOptions, option, taking
 from discreet.cli.standard_output import json_text, written
 from discreet.errors import InvalidParameter, expected, printable
 from discreet.ledger.ledger_place import told as ledger_told
@@ -23,8 +23,8 @@ app = typer.Typer(add_completion=False)
 class Considered(QueryOptions):
     """A question about a file that is only considered."""
 
-    rows_assumed: Annotated[int | None, typer.Option(metavar="N", help="Show the errors for a group of N rows.")] = None
-    sql: Annotated[bool, typer.Option("--sql", help="Show the statement that DuckDB would run.")] = False
+    rows_assumed: Annotated[int | None, option("N", "Show the errors for a group of N rows.")] = None
+    sql: Annotated[bool, option(None, "Show the statement that DuckDB would run.", None, "--sql")] = False
 
 
 @app.command()

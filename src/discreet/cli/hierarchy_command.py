@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli import option_values
-from discreet.cli.options import TABLE, taking
+from discreet.cli.options import TABLE, argument, option, taking
 from discreet.cli.verb_answers import VerbOptions, answer
 from discreet.cli.verb_statements import statement_of
 from discreet.curator.public_data import public_keys
@@ -23,17 +23,9 @@ app = typer.Typer(add_completion=False)
 class PathOptions(VerbOptions):
     """Counts and sums of a file on the levels of a path."""
 
-    statement: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SQL", help="One SELECT that groups by the path, from the top down.", show_default=False
-        ),
-    ] = None
+    statement: Annotated[str | None, argument("SQL", "One SELECT that groups by the path, from the top down.")] = None
     cells: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=A,B", help="A further column of each place, and its values.", rich_help_panel=TABLE
-        ),
+        list[str] | None, option("COLUMN=A,B", "A further column of each place, and its values.", TABLE)
     ] = None
 
 

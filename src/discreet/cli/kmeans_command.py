@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import taking
+from discreet.cli.options import argument, option, taking
 from discreet.cli.verb_answers import VerbOptions, answer
 from discreet.query.table import PrivateTable
 
@@ -18,13 +18,10 @@ app = typer.Typer(add_completion=False)
 class ClusterOptions(VerbOptions):
     """Cluster centers of some columns of a file."""
 
-    statement: Annotated[
-        str | None,
-        typer.Argument(metavar="COLUMN,...", help="Numeric columns with bounds.", show_default=False),
-    ] = None
-    clusters: Annotated[int, typer.Option(metavar="N", help="How many centers.")] = 2
-    algorithm: Annotated[str, typer.Option(metavar="NAME", help="best or lloyd.")] = "best"
-    rounds: Annotated[int, typer.Option(metavar="N", help="Of lloyd.")] = 5
+    statement: Annotated[str | None, argument("COLUMN,...", "Numeric columns with bounds.")] = None
+    clusters: Annotated[int, option("N", "How many centers.")] = 2
+    algorithm: Annotated[str, option("NAME", "best or lloyd.")] = "best"
+    rounds: Annotated[int, option("N", "Of lloyd.")] = 5
 
 
 @app.command()

@@ -13,6 +13,7 @@ import typer
 
 from discreet.cli.accounts import balance, existing
 from discreet.cli.amount_texts import amount
+from discreet.cli.options import argument, option
 from discreet.cli.raise_command import raise_allowance
 from discreet.cli.standard_output import json_text, written
 from discreet.cli.table_option import declaration, is_declaration, ledger_of
@@ -27,7 +28,7 @@ from discreet.ledger.published_head import PublishedHead, make_key
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.privacy.events import to_json
 
-LEDGER = typer.Argument(metavar="LEDGER", help="A file, postgresql://host/database#name, or a declaration (.toml).")
+LEDGER = argument("LEDGER", "A file, postgresql://host/database#name, or a declaration (.toml).")
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make the record of what was spent, and read it.")
 app.command("raise")(raise_allowance)
@@ -37,18 +38,13 @@ app.command("raise")(raise_allowance)
 def create_ledger(
     path: Annotated[
         str,
-        typer.Argument(
-            metavar="LEDGER",
-            help="Where nothing is yet: a file, postgresql://host/database#name, or a declaration (.toml).",
-        ),
+        argument("LEDGER", "Where nothing is yet: a file, postgresql://host/database#name, or a declaration (.toml)."),
     ],
     *,
-    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="All that may ever be spent.")] = None,
-    delta: Annotated[str, typer.Option(metavar="NUMBER", help="All that may ever be spent.")] = "0",
-    own_delta: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The part of delta for charges that have one; a third.")
-    ] = None,
-    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="An allowance in rho, instead of epsilon.")] = None,
+    epsilon: Annotated[str | None, option("NUMBER", "All that may ever be spent.")] = None,
+    delta: Annotated[str, option("NUMBER", "All that may ever be spent.")] = "0",
+    own_delta: Annotated[str | None, option("NUMBER", "The part of delta for charges that have one; a third.")] = None,
+    rho: Annotated[str | None, option("NUMBER", "An allowance in rho, instead of epsilon.")] = None,
 ) -> None:
     """Make the ledger of an allowance.
 
@@ -69,8 +65,8 @@ def create_ledger(
 def show_ledger(
     path: Annotated[str, LEDGER],
     *,
-    last: Annotated[int | None, typer.Option(metavar="N", min=0, help="Only the last N charges.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    last: Annotated[int | None, option("N", "Only the last N charges.", min=0)] = None,
+    as_json: Annotated[bool, option(None, "As one JSON object.", None, "--json")] = False,
 ) -> None:
     """Show what was spent, when and on what; the end of the file is verified, and it is not changed.
 
@@ -87,9 +83,9 @@ def verify_ledger(
     path: Annotated[str, LEDGER],
     *,
     published: Annotated[
-        str | None, typer.Option("--head", metavar="FILE", help="A published head, which the ledger has to continue.")
+        str | None, option("FILE", "A published head, which the ledger has to continue.", None, "--head")
     ] = None,
-    public_key: Annotated[str | None, typer.Option(metavar="HEX", help="The key that has to have signed it.")] = None,
+    public_key: Annotated[str | None, option("HEX", "The key that has to have signed it.")] = None,
 ) -> None:
     """Verify every line and answer of a ledger; charges go on meanwhile. With --head, also that no older copy was put
     back since it was published.
@@ -115,7 +111,7 @@ def verify_ledger(
 def show_head(
     path: Annotated[str, LEDGER],
     *,
-    key: Annotated[str | None, typer.Option(metavar="FILE", help="The private key to sign it with.")] = None,
+    key: Annotated[str | None, option("FILE", "The private key to sign it with.")] = None,
 ) -> None:
     """Print where a ledger's chain ends, to be published: `verify --head` finds an older copy by it.
 
@@ -128,7 +124,7 @@ def show_head(
 
 
 @app.command("key")
-def new_key(path: Annotated[str, typer.Argument(metavar="FILE", help="Where nothing is yet.")]) -> None:
+def new_key(path: Annotated[str, argument("FILE", "Where nothing is yet.")]) -> None:
     """Make a private key to sign heads with, in a file that only its owner can read, and print the public one.
 
     Exit codes: 0, made; 2, refused.
@@ -139,7 +135,7 @@ def new_key(path: Annotated[str, typer.Argument(metavar="FILE", help="Where noth
 @app.command("backup")
 def backup_ledger(
     path: Annotated[str, LEDGER],
-    to: Annotated[str, typer.Argument(metavar="COPY", help="Where nothing is yet.")],
+    to: Annotated[str, argument("COPY", "Where nothing is yet.")],
 ) -> None:
     """Copy a ledger as it stands, while others charge it; the copy knows nothing of what is charged later.
 

@@ -15,6 +15,24 @@ T = TypeVar("T")
 TABLE, COST, ANSWER = "The table", "The cost", "The answer"
 
 
+def option(metavar: str | None, text: str | None, panel: str | None = None, *names: str, **more: Any) -> Any:
+    """An option with its line of help, in a panel; under other names than that of its parameter, where some are given.
+
+    >>> option("N", "How many centers.").metavar
+    'N'
+    """
+    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
+
+
+def argument(metavar: str, text: str, *, show_default: bool = False) -> Any:
+    """An argument with its line of help.
+
+    >>> argument("SQL", "One SELECT.").help
+    'One SELECT.'
+    """
+    return typer.Argument(metavar=metavar, help=text, show_default=show_default)
+
+
 class Format(StrEnum):
     """How an answer is printed."""
 
@@ -23,24 +41,13 @@ class Format(StrEnum):
     JSON = "json"
 
 
-Epsilon = Annotated[str | None, typer.Option(metavar="NUMBER", help="What the answer may cost.", rich_help_panel=COST)]
-Rho = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="The same in rho, instead of epsilon.", rich_help_panel=COST)
-]
-Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Draw and pay anew for a repeated question.", rich_help_panel=COST)
-]
-Confidence = Annotated[str, typer.Option(metavar="NUMBER", help="Of the intervals.", rich_help_panel=ANSWER)]
-Printed = Annotated[Format, typer.Option(help="How it is printed.", rich_help_panel=ANSWER)]
-Output = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE", help="Where it is written too: .parquet, .arrow, .csv or .json.", rich_help_panel=ANSWER
-    ),
-]
-Picture = Annotated[
-    str | None, typer.Option(metavar="FILE", help="A picture: .png, .svg or .pdf.", rich_help_panel=ANSWER)
-]
+Epsilon = Annotated[str | None, option("NUMBER", "What the answer may cost.", COST)]
+Rho = Annotated[str | None, option("NUMBER", "The same in rho, instead of epsilon.", COST)]
+Fresh = Annotated[bool, option(None, "Draw and pay anew for a repeated question.", COST, "--fresh")]
+Confidence = Annotated[str, option("NUMBER", "Of the intervals.", ANSWER)]
+Printed = Annotated[Format, option(None, "How it is printed.", ANSWER)]
+Output = Annotated[str | None, option("FILE", "Where it is written too: .parquet, .arrow, .csv or .json.", ANSWER)]
+Picture = Annotated[str | None, option("FILE", "A picture: .png, .svg or .pdf.", ANSWER)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,99 +55,40 @@ class QueryOptions:
     """A question about a file, as it is written on the command line."""
 
     file: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FILE",
-            help="A Parquet file, or a CSV or TSV file with --schema; left out beside --table.",
-            show_default=False,
-        ),
+        str | None, argument("FILE", "A Parquet file, or a CSV or TSV file with --schema; left out beside --table.")
     ] = None
-    statement: Annotated[
-        str | None,
-        typer.Argument(metavar="SQL", help="One SELECT; the file is the table called data.", show_default=False),
-    ] = None
+    statement: Annotated[str | None, argument("SQL", "One SELECT; the file is the table called data.")] = None
     table: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="A declaration (.toml), instead of FILE and what describes it.", rich_help_panel=TABLE
-        ),
+        str | None, option("FILE", "A declaration (.toml), instead of FILE and what describes it.", TABLE)
     ] = None
-    connection: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=ADDRESS", help="The connection that its source names.", rich_help_panel=TABLE),
-    ] = None
+    connection: Annotated[list[str] | None, option("NAME=ADDRESS", "The connection that its source names.", TABLE)] = (
+        None
+    )
     epsilon: Epsilon = None
     rho: Rho = None
-    delta: Annotated[str, typer.Option(metavar="NUMBER", help="For mechanisms that need it.", rich_help_panel=COST)] = (
-        "0"
-    )
-    ledger: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The ledger that is charged; see discreet ledger.", rich_help_panel=COST),
-    ] = None
+    delta: Annotated[str, option("NUMBER", "For mechanisms that need it.", COST)] = "0"
+    ledger: Annotated[str | None, option("FILE", "The ledger that is charged; see discreet ledger.", COST)] = None
     allowance: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER", help="Refuse a ledger with another allowance than this epsilon.", rich_help_panel=COST
-        ),
+        str | None, option("NUMBER", "Refuse a ledger with another allowance than this epsilon.", COST)
     ] = None
     fresh: Fresh = False
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Who is protected: a column, several (a,b), or row.", rich_help_panel=TABLE
-        ),
-    ] = None
-    each_row: Annotated[
-        bool, typer.Option("--each-row", help="Each row is a person of its own.", rich_help_panel=TABLE)
-    ] = False
-    bounds: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=LOW:HIGH", help="What is publicly known of a column.", rich_help_panel=TABLE),
-    ] = None
+    unit: Annotated[str | None, option("COLUMN", "Who is protected: a column, several (a,b), or row.", TABLE)] = None
+    each_row: Annotated[bool, option(None, "Each row is a person of its own.", TABLE, "--each-row")] = False
+    bounds: Annotated[list[str] | None, option("COLUMN=LOW:HIGH", "What is publicly known of a column.", TABLE)] = None
     keys: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="GROUP=A,B",
-            help="The public keys of a group, a .parquet file of all, or unknown; \\N is NULL.",
-            rich_help_panel=TABLE,
-        ),
+        option("GROUP=A,B", "The public keys of a group, a .parquet file of all, or unknown; \\N is NULL.", TABLE),
     ] = None
-    max_groups: Annotated[
-        int | None, typer.Option(metavar="N", help="In how many groups one unit counts.", rich_help_panel=TABLE)
-    ] = None
-    max_rows: Annotated[
-        int | None, typer.Option(metavar="N", help="With how many rows in each of them.", rich_help_panel=TABLE)
-    ] = None
-    public: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=FILE", help="A public table that may be joined.", rich_help_panel=TABLE),
-    ] = None
-    schema: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=TYPE,...", help="The columns of a CSV file.", rich_help_panel=TABLE),
-    ] = None
-    neighbors: Annotated[
-        str, typer.Option(metavar="RELATION", help="add-remove or replace-one.", rich_help_panel=TABLE)
-    ] = "add-remove"
-    rows: Annotated[
-        int | None, typer.Option(metavar="N", help="The public number of rows (replace-one).", rich_help_panel=TABLE)
-    ] = None
-    units: Annotated[
-        int | None, typer.Option(metavar="N", help="The public number of units (replace-one).", rich_help_panel=TABLE)
-    ] = None
-    name: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="What the ledger calls the table; its path if left out.", rich_help_panel=TABLE
-        ),
-    ] = None
-    version: Annotated[
-        str, typer.Option(metavar="TEXT", help="A new one whenever rows have changed.", rich_help_panel=TABLE)
-    ] = ""
-    dialect: Annotated[
-        str, typer.Option(metavar="NAME", help="Of the SQL: duckdb, postgres or spark.", rich_help_panel=TABLE)
-    ] = "duckdb"
+    max_groups: Annotated[int | None, option("N", "In how many groups one unit counts.", TABLE)] = None
+    max_rows: Annotated[int | None, option("N", "With how many rows in each of them.", TABLE)] = None
+    public: Annotated[list[str] | None, option("NAME=FILE", "A public table that may be joined.", TABLE)] = None
+    schema: Annotated[list[str] | None, option("COLUMN=TYPE,...", "The columns of a CSV file.", TABLE)] = None
+    neighbors: Annotated[str, option("RELATION", "add-remove or replace-one.", TABLE)] = "add-remove"
+    rows: Annotated[int | None, option("N", "The public number of rows (replace-one).", TABLE)] = None
+    units: Annotated[int | None, option("N", "The public number of units (replace-one).", TABLE)] = None
+    name: Annotated[str | None, option("NAME", "What the ledger calls the table; its path if left out.", TABLE)] = None
+    version: Annotated[str, option("TEXT", "A new one whenever rows have changed.", TABLE)] = ""
+    dialect: Annotated[str, option("NAME", "Of the SQL: duckdb, postgres or spark.", TABLE)] = "duckdb"
     confidence: Confidence = "0.95"
     format: Printed = Format.TABLE
     output: Output = None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from discreet.cli.accounts import balance, existing
 from discreet.cli.amount_texts import amount
+from discreet.cli.options import argument, option
 from discreet.cli.standard_output import written
 from discreet.errors import InvalidParameter, expected, printable
 from discreet.ledger.budget import Budget
@@ -15,16 +14,14 @@ from discreet.ledger.ledger_place import told
 
 
 def raise_allowance(
-    path: Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://host/database#name.")],
+    path: Annotated[str, argument("LEDGER", "A file, or postgresql://host/database#name.")],
     *,
-    by: Annotated[str, typer.Option(metavar="WHO", help="Who decided it.")],
-    why: Annotated[str, typer.Option(metavar="REASON", help="On which grounds.")],
-    level: Annotated[str | None, typer.Option(metavar="PATH", help="A level inside, staff/alice.")] = None,
-    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="All that may be spent from now on.")] = None,
-    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="The same of delta.")] = None,
-    rho: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The same of rho, where it is stated in rho.")
-    ] = None,
+    by: Annotated[str, option("WHO", "Who decided it.")],
+    why: Annotated[str, option("REASON", "On which grounds.")],
+    level: Annotated[str | None, option("PATH", "A level inside, staff/alice.")] = None,
+    epsilon: Annotated[str | None, option("NUMBER", "All that may be spent from now on.")] = None,
+    delta: Annotated[str | None, option("NUMBER", "The same of delta.")] = None,
+    rho: Annotated[str | None, option("NUMBER", "The same of rho, where it is stated in rho.")] = None,
 ) -> None:
     """Let a ledger, or a level in it, spend more in total; who decided it, and why, is an entry of the ledger.
 

@@ -11,7 +11,7 @@ from discreet.cli import accounts, answer_output, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.asking import question_of, table_of
 from discreet.cli.messages import told, working
-from discreet.cli.options import QueryOptions, taking
+from discreet.cli.options import QueryOptions, option, taking
 from discreet.cli.standard_output import written
 from discreet.errors import InvalidParameter, expected
 from discreet.language.checked_expressions import Kind
@@ -27,47 +27,19 @@ STEPS = "The steps"
 class SeriesOptions(QueryOptions):
     """A question at every step, and which steps are over."""
 
-    by: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Which step a row belongs to.", rich_help_panel=STEPS)
-    ] = None
-    start: Annotated[
-        str | None, typer.Option(metavar="DATE", help="The first day of the series.", rich_help_panel=STEPS)
-    ] = None
-    every: Annotated[str, typer.Option(metavar="LENGTH", help='Such as "1 week".', rich_help_panel=STEPS)] = "1 day"
-    until: Annotated[
-        str | None,
-        typer.Option(metavar="DATE", help="Its last day; a year if left out; or open.", rich_help_panel=STEPS),
-    ] = None
-    windows: Annotated[
-        str, typer.Option(metavar="N,...", help="Sums at each step: 1,7,28,all,month.", rich_help_panel=STEPS)
-    ] = "1"
-    max_steps: Annotated[
-        int | None, typer.Option(metavar="N", help="In how many steps one unit counts.", rich_help_panel=STEPS)
-    ] = None
-    apart: Annotated[
-        int, typer.Option(metavar="N", help="So many steps, or more, are between them.", rich_help_panel=STEPS)
-    ] = 1
-    series: Annotated[
-        str, typer.Option(metavar="NAME", help="What the ledger calls the series.", rich_help_panel=STEPS)
-    ] = "series"
-    arrives: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="When a row came, if some are late.", rich_help_panel=STEPS)
-    ] = None
-    late: Annotated[
-        str | None, typer.Option(metavar="RULE", help="count or drop what came late.", rich_help_panel=STEPS)
-    ] = None
-    settled: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LENGTH", help='When the rows of a step are there: "2 days" later.', rich_help_panel=STEPS
-        ),
-    ] = None
-    through: Annotated[
-        str | None, typer.Option(metavar="DATE", help="The last step that is over.", rich_help_panel=STEPS)
-    ] = None
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show errors and cost, and spend nothing.", rich_help_panel=STEPS)
-    ] = False
+    by: Annotated[str | None, option("COLUMN", "Which step a row belongs to.", STEPS)] = None
+    start: Annotated[str | None, option("DATE", "The first day of the series.", STEPS)] = None
+    every: Annotated[str, option("LENGTH", 'Such as "1 week".', STEPS)] = "1 day"
+    until: Annotated[str | None, option("DATE", "Its last day; a year if left out; or open.", STEPS)] = None
+    windows: Annotated[str, option("N,...", "Sums at each step: 1,7,28,all,month.", STEPS)] = "1"
+    max_steps: Annotated[int | None, option("N", "In how many steps one unit counts.", STEPS)] = None
+    apart: Annotated[int, option("N", "So many steps, or more, are between them.", STEPS)] = 1
+    series: Annotated[str, option("NAME", "What the ledger calls the series.", STEPS)] = "series"
+    arrives: Annotated[str | None, option("COLUMN", "When a row came, if some are late.", STEPS)] = None
+    late: Annotated[str | None, option("RULE", "count or drop what came late.", STEPS)] = None
+    settled: Annotated[str | None, option("LENGTH", 'When the rows of a step are there: "2 days" later.', STEPS)] = None
+    through: Annotated[str | None, option("DATE", "The last step that is over.", STEPS)] = None
+    explain: Annotated[bool, option(None, "Show errors and cost, and spend nothing.", STEPS, "--explain")] = False
 
 
 @app.command()

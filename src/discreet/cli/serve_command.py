@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.messages import told
+from discreet.cli.options import argument, option
 from discreet.errors import InvalidParameter, expected
 
 SERVING, LISTENING, POSTGRES = "discreet.server.serving", "discreet.server.run_server", "discreet.pgwire.server"
@@ -21,16 +22,13 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def serve(
-    configuration: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="service.toml.")] = None,
+    configuration: Annotated[Path | None, argument("[FILE]", "service.toml.")] = None,
     *,
-    demo: Annotated[bool, typer.Option("--demo", help="Serve the bundled table to three principals.")] = False,
-    port: Annotated[int, typer.Option(metavar="NUMBER", min=1, max=65535, help="Of the demo, for HTTP.")] = 8000,
-    pg_port: Annotated[
-        int | None, typer.Option(metavar="NUMBER", min=1, max=65535, help="Of the demo, for PostgreSQL's clients.")
-    ] = None,
+    demo: Annotated[bool, option(None, "Serve the bundled table to three principals.", None, "--demo")] = False,
+    port: Annotated[int, option("NUMBER", "Of the demo, for HTTP.", min=1, max=65535)] = 8000,
+    pg_port: Annotated[int | None, option("NUMBER", "Of the demo, for PostgreSQL's clients.", min=1, max=65535)] = None,
     tokens: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where tokens go (of a file: those of operators); nothing may be there yet."),
+        Path | None, option("FILE", "Where tokens go (of a file: those of operators); nothing may be there yet.")
     ] = None,
 ) -> None:
     """Serve data sets to analysts elsewhere, over HTTP.

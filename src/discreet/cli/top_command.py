@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli import option_values
-from discreet.cli.options import taking
+from discreet.cli.options import option, taking
 from discreet.cli.verb_answers import Column, VerbOptions, answer
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import view_of
@@ -21,8 +21,8 @@ class TopOptions(VerbOptions):
     """The most common values of a column of a file."""
 
     statement: Column = None
-    k: Annotated[int, typer.Option("--k", metavar="N", help="How many of them.")] = 1
-    as_set: Annotated[bool, typer.Option("--as-set", help="Without their order, where that is better.")] = False
+    k: Annotated[int, option("N", "How many of them.", None, "--k")] = 1
+    as_set: Annotated[bool, option(None, "Without their order, where that is better.", None, "--as-set")] = False
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import taking
+from discreet.cli.options import argument, option, taking
 from discreet.cli.verb_answers import VerbOptions, answer
 from discreet.cli.verb_statements import statement_of, values_of
 from discreet.errors import InvalidParameter, InvalidQuery, expected
@@ -22,14 +22,9 @@ CHOSEN = ("auto", "race")
 class TotalOptions(VerbOptions):
     """A total of a file, and how a limit on one unit's part of it is found."""
 
-    statement: Annotated[
-        str | None,
-        typer.Argument(metavar="SQL", help="One SELECT of a count or a sum.", show_default=False),
-    ] = None
-    limit: Annotated[
-        str, typer.Option(metavar="N", help="How much of one unit counts; chosen with auto, and with race by R2T.")
-    ] = "auto"
-    most: Annotated[int | None, typer.Option(metavar="N", help="The largest limit that is tried.")] = None
+    statement: Annotated[str | None, argument("SQL", "One SELECT of a count or a sum.")] = None
+    limit: Annotated[str, option("N", "How much of one unit counts; chosen with auto, and with race by R2T.")] = "auto"
+    most: Annotated[int | None, option("N", "The largest limit that is tried.")] = None
 
 
 @app.command()

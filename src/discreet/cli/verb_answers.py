@@ -17,7 +17,7 @@ from discreet.cli import accounts, answer_output, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.asking import table_of
 from discreet.cli.messages import told, working
-from discreet.cli.options import COST, TABLE, Format, QueryOptions
+from discreet.cli.options import COST, TABLE, Format, QueryOptions, argument, option
 from discreet.cli.standard_output import FAILED, json_text, written
 from discreet.cli.terminal_tables import rich_rows
 from discreet.cli.verb_statements import rows_of
@@ -28,20 +28,15 @@ from discreet.query.table import PrivateTable
 from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.service.applied_questions import applied_answer
 
-Column = Annotated[str | None, typer.Argument(metavar="COLUMN", help="A column of the file.", show_default=False)]
+Column = Annotated[str | None, argument("COLUMN", "A column of the file.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerbOptions(QueryOptions):
     """A question of one verb about a file."""
 
-    where: Annotated[
-        str | None,
-        typer.Option(metavar="SQL", help="A condition; other rows are left out.", rich_help_panel=TABLE),
-    ] = None
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show error and cost, and spend nothing.", rich_help_panel=COST)
-    ] = False
+    where: Annotated[str | None, option("SQL", "A condition; other rows are left out.", TABLE)] = None
+    explain: Annotated[bool, option(None, "Show error and cost, and spend nothing.", COST, "--explain")] = False
 
 
 def answer(
