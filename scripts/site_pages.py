@@ -160,9 +160,8 @@ def areas(root: Path = ROOT) -> list[Area]:
 def _homes(init: Path) -> dict[str, str]:
     """Where each public name of a package lives, as its `__init__` says."""
     for node in ast.parse(init.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
-            homes: dict[str, str] = ast.literal_eval(node.value)
-            return homes
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_NAMES":
+            return {name: module for module, names in ast.literal_eval(node.value).items() for name in names}
     return {}
 
 

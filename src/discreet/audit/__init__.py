@@ -12,8 +12,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from discreet.exact.public_names import loading
 
 if TYPE_CHECKING:
     from discreet.audit.epsilon_lower_bound import drawn as drawn
@@ -28,31 +29,15 @@ if TYPE_CHECKING:
     from discreet.audit.report import Finding as Finding
     from discreet.audit.report import Report as Report
 
-_HOMES = {
-    "Finding": "discreet.audit.report",
-    "Report": "discreet.audit.report",
-    "drawn": "discreet.audit.epsilon_lower_bound",
-    "exact": "discreet.audit.finite_delta",
-    "neighbors": "discreet.audit.neighbor_tables",
-    "notebook": "discreet.audit.pipeline_files",
-    "replay": "discreet.audit.replaying",
-    "sampled": "discreet.audit.epsilon_lower_bound",
-    "script": "discreet.audit.pipeline_files",
-    "search": "discreet.audit.parameter_search",
-    "statement": "discreet.audit.pipeline_files",
+_NAMES = {
+    "discreet.audit.epsilon_lower_bound": ("drawn", "sampled"),
+    "discreet.audit.finite_delta": ("exact",),
+    "discreet.audit.neighbor_tables": ("neighbors",),
+    "discreet.audit.parameter_search": ("search",),
+    "discreet.audit.pipeline_files": ("notebook", "script", "statement"),
+    "discreet.audit.replaying": ("replay",),
+    "discreet.audit.report": ("Finding", "Report"),
 }
-"""Where each name lives; loaded when it is first used (PEP 562)."""
+"""The names of each module; loaded when they are first used."""
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605 (a list all the same)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'discreet.audit' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__getattr__, __dir__, __all__ = loading(__name__, _NAMES)

@@ -11,8 +11,9 @@ Objects that work on arrays, without tables and budgets; each states its error b
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from discreet.exact.public_names import loading
 
 if TYPE_CHECKING:
     from discreet.series.noisy_stream import NoisyStream as NoisyStream
@@ -21,21 +22,13 @@ if TYPE_CHECKING:
     from discreet.series.step_windows import StepWindows as StepWindows
     from discreet.series.stream_strategy import StreamStrategy as StreamStrategy
 
-_HOMES = {
-    "NoisyStream": "discreet.series.noisy_stream",
-    "OpenEndedStrategy": "discreet.series.open_ended_strategy",
-    "Participation": "discreet.series.participation",
-    "StepWindows": "discreet.series.step_windows",
-    "StreamStrategy": "discreet.series.stream_strategy",
+_NAMES = {
+    "discreet.series.noisy_stream": ("NoisyStream",),
+    "discreet.series.open_ended_strategy": ("OpenEndedStrategy",),
+    "discreet.series.participation": ("Participation",),
+    "discreet.series.step_windows": ("StepWindows",),
+    "discreet.series.stream_strategy": ("StreamStrategy",),
 }
-"""Where each name lives; loaded when it is first used (PEP 562)."""
+"""The names of each module; loaded when they are first used."""
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605 (a list all the same)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'discreet.series' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__, __all__ = loading(__name__, _NAMES)

@@ -14,8 +14,9 @@ Nothing that is released with the noise from here is private, and its receipt sa
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from discreet.exact.public_names import loading
 
 if TYPE_CHECKING:
     from discreet.testing.example_tables import not_private as not_private
@@ -31,32 +32,19 @@ if TYPE_CHECKING:
     from discreet.testing.statistics import planted as planted
     from discreet.testing.statistics import vectors_p as vectors_p
 
-_HOMES = {
-    "binomial_p": "discreet.testing.statistics",
-    "chi_square_p": "discreet.testing.statistics",
-    "clopper_pearson": "discreet.testing.statistics",
-    "counties": "discreet.testing.populations",
-    "joint_p": "discreet.testing.statistics",
-    "not_private": "discreet.testing.example_tables",
-    "people": "discreet.testing.example_tables",
-    "planted": "discreet.testing.statistics",
-    "scripted": "discreet.testing.scripted_words",
-    "splitmix": "discreet.testing.scripted_words",
-    "vectors_p": "discreet.testing.statistics",
-    "visits": "discreet.testing.example_tables",
+_NAMES = {
+    "discreet.testing.example_tables": ("not_private", "people", "visits"),
+    "discreet.testing.populations": ("counties",),
+    "discreet.testing.scripted_words": ("scripted", "splitmix"),
+    "discreet.testing.statistics": (
+        "binomial_p",
+        "chi_square_p",
+        "clopper_pearson",
+        "joint_p",
+        "planted",
+        "vectors_p",
+    ),
 }
-"""Where each name lives; loaded when it is first used (PEP 562)."""
+"""The names of each module; loaded when they are first used."""
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605 (a list all the same)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'discreet.testing' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__getattr__, __dir__, __all__ = loading(__name__, _NAMES)

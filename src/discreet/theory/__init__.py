@@ -7,8 +7,9 @@ at once. docs/reference.md lists each name, and the pages of docs/theory explain
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from discreet.exact.public_names import loading
 
 if TYPE_CHECKING:
     from discreet.accounting.calibration import gaussian_sigma as gaussian_sigma
@@ -87,99 +88,80 @@ if TYPE_CHECKING:
     from discreet.sensitivity.workloads import mean_sensitivity as mean_sensitivity
     from discreet.sensitivity.workloads import sum_sensitivity as sum_sensitivity
 
-_HOMES = {
-    "Allowance": "discreet.ledger.allowance",
-    "HadamardResponse": "discreet.local.hadamard_response",
-    "ItemThreshold": "discreet.logs.item_threshold",
-    "JointExponential": "discreet.mechanisms.joint_exponential",
-    "Likes": "discreet.logs.favorite_page",
-    "LocalHashing": "discreet.local.local_hashing",
-    "Loss": "discreet.accounting.loss",
-    "Neighbors": "discreet.privacy.definitions",
-    "RaceToTheTop": "discreet.mechanisms.race_to_the_top",
-    "Sizes": "discreet.mechanisms.sample_sizes",
-    "Spending": "discreet.ledger.allowance",
-    "TopK": "discreet.selection.top_k",
-    "UnaryResponse": "discreet.local.unary_encoding",
-    "Workload": "discreet.sensitivity.workloads",
-    "advanced_composition": "discreet.accounting.theorems",
-    "approximate_loss": "discreet.accounting.event_losses",
-    "bounded_range_loss": "discreet.accounting.event_losses",
-    "choose_report": "discreet.local.choose_report",
-    "composed": "discreet.accounting.event_losses",
-    "composition_figure": "discreet.accounting.study_design",
-    "composition_table": "discreet.accounting.study_design",
-    "counts_sensitivity": "discreet.sensitivity.workloads",
-    "dimension_figure": "discreet.mechanisms.noise_pictures",
-    "discrete_gaussian_loss": "discreet.accounting.event_losses",
-    "discrete_laplace_loss": "discreet.accounting.event_losses",
-    "example_visits": "discreet.logs.example_log",
-    "finite_loss": "discreet.accounting.event_losses",
-    "gap_figure": "discreet.selection.shortfall_pictures",
-    "gaussian_loss": "discreet.accounting.event_losses",
-    "gaussian_sigma": "discreet.accounting.calibration",
-    "gaussian_sigma_for_error": "discreet.accounting.calibration",
-    "gaussian_variance": "discreet.accounting.calibration",
-    "gdp_delta": "discreet.accounting.conversions",
-    "gdp_epsilon": "discreet.accounting.conversions",
-    "group_privacy": "discreet.accounting.theorems",
-    "guarantee": "discreet.accounting.theorems",
-    "histogram_sensitivity": "discreet.sensitivity.workloads",
-    "in_plain_words": "discreet.accounting.study_design",
-    "intervals": "discreet.sensitivity",
-    "keys_figure": "discreet.selection.partition_selection_pictures",
-    "laplace_loss": "discreet.accounting.event_losses",
-    "laplace_scale": "discreet.accounting.calibration",
-    "laplace_scale_for_error": "discreet.accounting.calibration",
-    "laplace_scale_for_rho": "discreet.accounting.calibration",
-    "laplace_sum": "discreet.noise",
-    "lines_figure": "discreet.plots.lines",
-    "mean_sensitivity": "discreet.sensitivity.workloads",
-    "moments": "discreet.inference",
-    "most_liked_errors": "discreet.logs.favorite_page",
-    "most_liked_figure": "discreet.logs.favorite_page",
-    "most_liked_table": "discreet.logs.favorite_page",
-    "most_multinomial_rows": "discreet.logs.multinomial_sampling",
-    "noise_error_figure": "discreet.mechanisms.noise_pictures",
-    "noise_figure": "discreet.mechanisms.noise_pictures",
-    "noise_table": "discreet.mechanisms.noise_pictures",
-    "optimal_composition": "discreet.accounting.theorems",
-    "optimal_homogeneous_composition": "discreet.accounting.theorems",
-    "order_figure": "discreet.plots.order",
-    "parallel_composition": "discreet.accounting.theorems",
-    "pure_by_events": "discreet.accounting.mechanism_check",
-    "pure_by_loss": "discreet.accounting.mechanism_check",
-    "pure_by_points": "discreet.accounting.mechanism_check",
-    "pure_loss": "discreet.accounting.event_losses",
-    "randomized_response_loss": "discreet.accounting.event_losses",
-    "ranks_figure": "discreet.plots.dot_plot",
-    "renyi_epsilon": "discreet.accounting.conversions",
-    "report_error_figure": "discreet.local.choose_report",
-    "sample_size": "discreet.mechanisms.sample_sizes",
-    "sequential_composition": "discreet.accounting.theorems",
-    "squared_distances": "discreet.clustering.weighted_kmeans",
-    "staircase_loss": "discreet.accounting.event_losses",
-    "sum_sensitivity": "discreet.sensitivity.workloads",
-    "zcdp_delta": "discreet.accounting.conversions",
-    "zcdp_epsilon": "discreet.accounting.conversions",
-    "zcdp_rho": "discreet.accounting.conversions",
+_NAMES = {
+    "discreet.accounting.calibration": (
+        "gaussian_sigma",
+        "gaussian_sigma_for_error",
+        "gaussian_variance",
+        "laplace_scale",
+        "laplace_scale_for_error",
+        "laplace_scale_for_rho",
+    ),
+    "discreet.accounting.conversions": (
+        "gdp_delta",
+        "gdp_epsilon",
+        "renyi_epsilon",
+        "zcdp_delta",
+        "zcdp_epsilon",
+        "zcdp_rho",
+    ),
+    "discreet.accounting.event_losses": (
+        "approximate_loss",
+        "bounded_range_loss",
+        "composed",
+        "discrete_gaussian_loss",
+        "discrete_laplace_loss",
+        "finite_loss",
+        "gaussian_loss",
+        "laplace_loss",
+        "pure_loss",
+        "randomized_response_loss",
+        "staircase_loss",
+    ),
+    "discreet.accounting.loss": ("Loss",),
+    "discreet.accounting.mechanism_check": ("pure_by_events", "pure_by_loss", "pure_by_points"),
+    "discreet.accounting.study_design": ("composition_figure", "composition_table", "in_plain_words"),
+    "discreet.accounting.theorems": (
+        "advanced_composition",
+        "group_privacy",
+        "guarantee",
+        "optimal_composition",
+        "optimal_homogeneous_composition",
+        "parallel_composition",
+        "sequential_composition",
+    ),
+    "discreet.clustering.weighted_kmeans": ("squared_distances",),
+    "discreet.inference": ("moments",),
+    "discreet.ledger.allowance": ("Allowance", "Spending"),
+    "discreet.local.choose_report": ("choose_report", "report_error_figure"),
+    "discreet.local.hadamard_response": ("HadamardResponse",),
+    "discreet.local.local_hashing": ("LocalHashing",),
+    "discreet.local.unary_encoding": ("UnaryResponse",),
+    "discreet.logs.example_log": ("example_visits",),
+    "discreet.logs.favorite_page": ("Likes", "most_liked_errors", "most_liked_figure", "most_liked_table"),
+    "discreet.logs.item_threshold": ("ItemThreshold",),
+    "discreet.logs.multinomial_sampling": ("most_multinomial_rows",),
+    "discreet.mechanisms.joint_exponential": ("JointExponential",),
+    "discreet.mechanisms.noise_pictures": ("dimension_figure", "noise_error_figure", "noise_figure", "noise_table"),
+    "discreet.mechanisms.race_to_the_top": ("RaceToTheTop",),
+    "discreet.mechanisms.sample_sizes": ("Sizes", "sample_size"),
+    "discreet.noise": ("laplace_sum",),
+    "discreet.plots.dot_plot": ("ranks_figure",),
+    "discreet.plots.lines": ("lines_figure",),
+    "discreet.plots.order": ("order_figure",),
+    "discreet.privacy.definitions": ("Neighbors",),
+    "discreet.selection.partition_selection_pictures": ("keys_figure",),
+    "discreet.selection.shortfall_pictures": ("gap_figure",),
+    "discreet.selection.top_k": ("TopK",),
+    "discreet.sensitivity": ("intervals",),
+    "discreet.sensitivity.workloads": (
+        "Workload",
+        "counts_sensitivity",
+        "histogram_sensitivity",
+        "mean_sensitivity",
+        "sum_sensitivity",
+    ),
 }
-"""Where each name lives; loaded when it is first used (PEP 562)."""
+"""The names of each module; loaded when they are first used."""
 
-_MODULES = ("intervals", "laplace_sum", "moments")
-"""Those that are modules themselves."""
-
-__all__ = sorted(_HOMES)  # noqa: PLE0605 (a list all the same)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'discreet.theory' has no attribute {name!r}")
-    home = _HOMES[name]
-    value = import_module(f"{home}.{name}") if name in _MODULES else getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__getattr__, __dir__, __all__ = loading(__name__, _NAMES)

@@ -14,8 +14,9 @@ anything is released, and its `release` returns noisy values and the event that 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from discreet.exact.public_names import loading
 
 if TYPE_CHECKING:
     from discreet.workloads.cell_tables import CellTable as CellTable
@@ -29,26 +30,17 @@ if TYPE_CHECKING:
     from discreet.workloads.residual_strategy import ResidualStrategy as ResidualStrategy
     from discreet.workloads.spectral_bound import over_bound as over_bound
 
-_HOMES = {
-    "CENSUS_2020": "discreet.workloads.hierarchy_release",
-    "CellTable": "discreet.workloads.cell_tables",
-    "Hierarchy": "discreet.workloads.hierarchy",
-    "LevelNoise": "discreet.workloads.hierarchy_release",
-    "Marginals": "discreet.workloads.marginals",
-    "OrderedQueries": "discreet.workloads.ordered",
-    "ProductQueries": "discreet.workloads.product_queries",
-    "ResidualStrategy": "discreet.workloads.residual_strategy",
-    "laplace_strategy": "discreet.workloads.laplace_strategies",
-    "over_bound": "discreet.workloads.spectral_bound",
+_NAMES = {
+    "discreet.workloads.cell_tables": ("CellTable",),
+    "discreet.workloads.hierarchy": ("Hierarchy",),
+    "discreet.workloads.hierarchy_release": ("CENSUS_2020", "LevelNoise"),
+    "discreet.workloads.laplace_strategies": ("laplace_strategy",),
+    "discreet.workloads.marginals": ("Marginals",),
+    "discreet.workloads.ordered": ("OrderedQueries",),
+    "discreet.workloads.product_queries": ("ProductQueries",),
+    "discreet.workloads.residual_strategy": ("ResidualStrategy",),
+    "discreet.workloads.spectral_bound": ("over_bound",),
 }
-"""Where each name lives; loaded when it is first used (PEP 562)."""
+"""The names of each module; loaded when they are first used."""
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605 (a list all the same)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'discreet.workloads' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__, __all__ = loading(__name__, _NAMES)
