@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.answers.combination import LARGEST_FACTOR, Combination
+from discreet.answers.cell_sums import CellSums, row_weights
+from discreet.answers.combination import Combination
 from discreet.answers.possible_counts import possible_counts
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
@@ -28,7 +29,7 @@ TABLE = "table"
 """The column that says which table a row of all tables together is of."""
 
 
-class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
+class BatchRelease(CellSums, TableExports, ReleasedNames, Mapping[Name, Release]):
     """Tables that were released together, by name; those of a cube by their attributes, in any order.
 
     Each is a ``Release``. Tables agree: the cells of one add up to those of
@@ -103,60 +104,6 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
     def __len__(self) -> int:
         return len(self._tables)
 
-    @worded(".sum('by_plan', 'n', plan='free')")
-    def sum(self, table: Any, column: str, /, **cells: Any) -> Combination:
-        """The sum of a column over some cells of a table: all of them, or those of the stated keys.
-
-        Sums can be added, subtracted and multiplied by numbers, across tables and columns; each has its ``value``,
-        ``low``, ``high``, and ``interval(confidence)``, from the noise that is left in it.
-
-        >>> from discreet.testing import people
-        >>> cube = people().group_by("plan", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
-        >>> answer = cube.release(epsilon=1)
-        >>> gap = answer.sum("plan", "n", plan="free") - answer.sum("plan", "n", plan=["25%", "50%"])
-        >>> gap.low <= gap.value <= gap.high
-        True
-
-        Raises:
-            InvalidParameter: an unknown table, column or key.
-            InvalidQuery: the column is no sum of totals, such as a mean.
-        """
-        return self.weighted(table, column, self._chosen(self._tables[self._planned(table)], cells))
-
-    @worded(".difference('by_plan', 'n', {'plan': 'free'}, {'plan': '25%'})")
-    def difference(
-        self, table: Any, column: str, first: Mapping[str, Any], second: Mapping[str, Any], /
-    ) -> Combination:
-        """The sum of a column over the cells of some keys of a table, less that over the cells of others.
-
-        What both have in common, cells or noise, is in neither its value nor its interval: this is narrower than what
-        the intervals of both would say. Differences between tables are those of sums, ``answer.sum(...) -
-        answer.sum(...)``.
-
-        Args:
-            table: by name, or by its attributes.
-            column: of counts or sums.
-            first: the keys of the cells to add up, each a value or a list of values; ``{}`` for all.
-            second: the same of those to take away.
-
-        >>> from discreet.testing import people
-        >>> cube = people().group_by("plan", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
-        >>> gap = cube.release(epsilon=1).difference("plan", "n", {"plan": "free"}, {"plan": ["25%", "50%"]})
-        >>> gap.low <= gap.value <= gap.high
-        True
-
-        Raises:
-            InvalidParameter: an unknown table, column or key.
-            InvalidQuery: the column is no sum of totals, such as a mean.
-        """
-        release = self._tables[self._planned(table)]
-        for name, cells in (("first", first), ("second", second)):
-            if not isinstance(cells, Mapping):
-                cure = "write .difference('plan', 'n', {'plan': 'free'}, {'plan': '25%'})."
-                raise InvalidParameter(expected("a dict of keys", name, cells, cure))
-        weights = self._chosen(release, first) - self._chosen(release, second)
-        return self.weighted(table, column, weights)
-
     @worded(".weighted('by_plan', 'n', weights)")
     def weighted(self, table: Any, column: str, weights: ArrayLike) -> Combination:
         """The sum of a column over the cells of a table, each times its weight, a number for each row; errors as of
@@ -193,18 +140,10 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
             raise InvalidQuery(expected("a table that was planned with others", "table", name, cure))
         return name
 
-    def _chosen(self, release: Release, cells: Mapping[str, Any]) -> NDArray[np.float64]:
-        """1 for each row that is meant, 0 for all others."""
-        table, wanted = release.to_pyarrow(), np.ones(len(release), dtype=bool)
-        for key, value in cells.items():
-            if key not in release.groups:
-                raise InvalidParameter(expected("keys of the table", "cells", key, nearest(key, release.groups)))
-            values = list(value) if isinstance(value, list | tuple | set) else [value]
-            held = table[key].to_pylist()
-            if unknown := [one for one in values if one not in held]:
-                raise InvalidParameter(expected("a key of the table", key, unknown[0], nearest(unknown[0], held)))
-            wanted &= np.array([one in values for one in held])
-        return wanted.astype(np.float64)
+    def _rows(self, table: Any) -> tuple[pa.Table, tuple[str, ...]]:
+        """The rows of a table, and the columns that name its cells."""
+        release = self._tables[self._planned(table)]
+        return release.to_pyarrow(), release.groups
 
     @worded(".intervals(confidence=0.9)")
     def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> dict[Name, pa.Table]:
@@ -281,16 +220,3 @@ class BatchRelease(TableExports, ReleasedNames, Mapping[Name, Release]):
             for name, one in self._tables.items()
         ]
         return "".join(parts)
-
-
-def row_weights(given: ArrayLike, rows: int) -> NDArray[np.float64]:
-    """Numbers for the rows of a table, checked."""
-    try:
-        found = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.zeros(0)
-    if found.shape != (rows,) or not (np.abs(found) <= LARGEST_FACTOR).all():
-        cure = "give one for each row of the table, in its order."
-        what = f"{rows:,} finite numbers up to {LARGEST_FACTOR:g}"
-        raise InvalidParameter(expected(what, "weights", f"shape {found.shape}", cure))
-    return found

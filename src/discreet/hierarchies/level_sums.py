@@ -32,18 +32,13 @@ Mutant
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.answers.combination import Combination, Parts
-from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.cached_property import cached_property
-from discreet.exact.given_values import in_memory
 from discreet.hierarchies.level_answers import Answers
 from discreet.noise.summed_noise import SummedNoise
 from discreet.planning.noise_laws import width_of
@@ -122,29 +117,3 @@ class LevelSums:
                 carried, left = NodeWeights(found[alike], weights[first[alike]]), ~np.repeat(alike, counts)
             total += float(np.abs(weights[left]) @ self._answers.off[block][level][node[left]])
         return total
-
-
-def chosen(table: pa.Table, keys: tuple[str, ...], cells: Mapping[str, Any]) -> NDArray[np.float64]:
-    """1 for each row that is meant, 0 for all others: for each named key a value or several."""
-    wanted = np.ones(table.num_rows, dtype=bool)
-    for key, given in cells.items():
-        if key not in keys:
-            cure = nearest(key, keys) if keys else "leave them out: the total has no keys."
-            raise InvalidParameter(expected("keys of the level", "cells", key, cure))
-        values = list(given) if in_memory(given) or isinstance(given, set | frozenset) else [given]
-        held = table[key].unique()
-        for value in values:
-            if not _holds(held, value):
-                cure = nearest(value, held.to_pylist())
-                raise InvalidParameter(expected("a key of the level", key, value, cure))
-        asked = pa.array(values, type=held.type)
-        wanted &= pc.is_in(table[key], value_set=asked).to_numpy(zero_copy_only=False)
-    return wanted.astype(np.float64)
-
-
-def _holds(held: pa.Array, value: object) -> bool:
-    try:
-        one = pa.scalar(value, type=held.type)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return False
-    return bool(one.as_py() == value) and bool(pc.is_in(one, value_set=held).as_py())

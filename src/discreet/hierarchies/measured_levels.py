@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.answers.batch_release import row_weights
+from discreet.answers.cell_sums import CellSums, row_weights
 from discreet.answers.combination import Combination
 from discreet.answers.receipt import Receipt
 from discreet.answers.stored_answers import unpacked
@@ -44,7 +44,7 @@ from discreet.guesses.misfit_calls import worded
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_answers import Answers, Noisy, Part
 from discreet.hierarchies.level_plan import LevelPlan
-from discreet.hierarchies.level_sums import LevelSums, chosen
+from discreet.hierarchies.level_sums import LevelSums
 from discreet.noise.entropy import RandomWords
 from discreet.planning.noise_laws import width_of
 from discreet.planning.planner import level as confidence_of
@@ -57,7 +57,7 @@ CONFIDENCE = 0.95
 """Of the errors that a receipt tells."""
 
 
-class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
+class HierarchyRelease(CellSums, ReleasedNames, Mapping[str, pa.Table]):
     """Tables of all levels, by name, the total first: they add up along the path, and have one receipt.
 
     Each has the columns of the path down to its level, those of the cells, and ``x``, ``x_low`` and ``x_high`` for each
@@ -120,85 +120,22 @@ class HierarchyRelease(ReleasedNames, Mapping[str, pa.Table]):
         levels = enumerate(places.levels)
         return {name: self._answers.table(level, places.named(level), wanted) for level, name in levels}
 
-    @worded(".sum('county', 'n', state='north')")
-    def sum(self, level: str, column: str, /, **cells: Any) -> Combination:
-        """The sum of a column over some cells of a level: all of them, or those of the stated keys.
-
-        Sums can be added, subtracted and multiplied by numbers, across levels and columns; each has its ``value``,
-        ``low``, ``high``, and ``interval(confidence)``, from the noise that is left in it. That interval is proved to
-        hold, and a little wider than what a table says of a cell.
-
-        Args:
-            level: by name.
-            column: of counts or sums.
-            cells: for keys of the level, a value or a list of values.
-
-        >>> import pyarrow as pa
-        >>> import discreet as dp
-        >>> from discreet.testing import people
-        >>> keys = dp.public_keys(pa.table({"plan": ["free", "25%", "50%"]}))
-        >>> answer = people().hierarchy(["plan"], keys=keys, max_groups=1).agg(n=lambda t: t.count()).release(epsilon=1)
-        >>> paying = answer.sum("plan", "n", plan=["25%", "50%"])
-        >>> paying.low < paying.value < paying.high
-        True
-        >>> rest = answer.sum("total", "n") - paying - answer.sum("plan", "n", plan="free")
-        >>> abs(rest.value) < 1e-6 and rest.high < 1e-6
-        True
-
-        Raises:
-            InvalidParameter: an unknown level, column or key.
-        """
-        return self.weighted(level, column, chosen(self[level], self._keys(level), cells))
-
-    @worded(".difference('county', 'n', {'state': 'north'}, {'state': 'south'})")
-    def difference(
-        self, level: str, column: str, first: Mapping[str, Any], second: Mapping[str, Any], /
-    ) -> Combination:
-        """The sum of a column over the cells of some keys of a level, less that over the cells of others.
-
-        What both have in common, cells or noise, is in neither its value nor its interval. Differences between levels
-        are those of sums, ``answer.sum(...) - answer.sum(...)``.
-
-        Args:
-            level: by name.
-            column: of counts or sums.
-            first: the keys of the cells to add up, each a value or a list of values; ``{}`` for all.
-            second: the same of those to take away.
-
-        >>> import pyarrow as pa
-        >>> import discreet as dp
-        >>> from discreet.testing import people
-        >>> keys = dp.public_keys(pa.table({"plan": ["free", "25%"]}))
-        >>> answer = people().hierarchy(["plan"], keys=keys, max_groups=1).agg(n=lambda t: t.count()).release(epsilon=1)
-        >>> gap = answer.difference("plan", "n", {"plan": "free"}, {"plan": "25%"})
-        >>> gap.low < gap.value < gap.high
-        True
-
-        Raises:
-            InvalidParameter: an unknown level, column or key.
-        """
-        table, keys = self[level], self._keys(level)
-        for name, cells in (("first", first), ("second", second)):
-            if not isinstance(cells, Mapping):
-                cure = "write .difference('county', 'n', {'state': 'north'}, {'state': 'south'})."
-                raise InvalidParameter(expected("a dict of keys", name, cells, cure))
-        return self.weighted(level, column, chosen(table, keys, first) - chosen(table, keys, second))
-
     @worded(".weighted('county', 'n', weights)")
     def weighted(self, level: str, column: str, weights: ArrayLike) -> Combination:
         """The sum of a column over the cells of a level, each times its weight, a number for each row of its table;
         errors as of `sum`.
         """
-        table, place = self[level], self._answers.plan.places.levels.index(level)
-        own = row_weights(weights, table.num_rows)
+        rows, place = self[level], self._answers.plan.places.levels.index(level)
+        own = row_weights(weights, rows.num_rows)
         found = {one.aggregate.name: one for one in self._answers.plan.plan.columns}
         if not isinstance(column, str) or column not in found:
-            raise InvalidParameter(expected("a column of the level", "column", column, nearest(column, found)))
-        return self._sums.combination(place, found[column], table[column].to_numpy(), own, self._confidence)
+            raise InvalidParameter(expected("a column of the table", "column", column, nearest(column, found)))
+        return self._sums.combination(place, found[column], rows[column].to_numpy(), own, self._confidence)
 
-    def _keys(self, level: str) -> tuple[str, ...]:
-        """The columns that name the cells of a level."""
-        return tuple(self._answers.plan.places.named(self._answers.plan.places.levels.index(level), 0, 0).column_names)
+    def _rows(self, table: str) -> tuple[pa.Table, tuple[str, ...]]:
+        """The table of a level, and the columns that name its cells."""
+        rows, places = self[table], self._answers.plan.places
+        return rows, tuple(places.named(places.levels.index(table), 0, 0).column_names)
 
     @property
     def receipt(self) -> Receipt:
