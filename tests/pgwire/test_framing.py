@@ -45,15 +45,15 @@ def read(data: bytes, step: int = 1 << 30) -> list[str]:
 
 def _answer(held: Framing, one: object) -> None:
     if isinstance(one, framing.Startup):
-        held.encode(framing.password_request())
+        held.encode(framing.PASSWORD_REQUEST)
     if isinstance(one, framing.Password):
-        held.encode(framing.signed_in(), framing.key_data(1, b"abcd"), framing.ready("I"))
+        held.encode(framing.SIGNED_IN, framing.key_data(1, b"abcd"), framing.ready("I"))
     if isinstance(one, framing.Query | framing.Sync | framing.FunctionCall):
         held.encode(framing.ready("I"))
     if isinstance(one, framing.SSLRequest):
         held.encode(framing.ssl_answer(accepted=False))
     if isinstance(one, framing.GSSRequest):
-        held.encode(framing.gss_refused())
+        held.encode(framing.GSS_REFUSED)
 
 
 def test_messages_come_whole_however_the_stream_is_cut() -> None:
@@ -118,7 +118,7 @@ def test_nothing_is_believed_about_a_length_before_the_sign_in() -> None:
     held = Framing()
     held.feed(startup(user="ann"))
     held.next()
-    held.encode(framing.password_request())
+    held.encode(framing.PASSWORD_REQUEST)
     held.feed(b"p" + struct.pack("!I", framing.SIGN_IN_BYTES + 1))
     with pytest.raises(BadStream):
         held.next()

@@ -29,8 +29,8 @@ from discreet.cli.options import (
     option,
     taking,
 )
-from discreet.cli.standard_output import FAILED, json_text, written
-from discreet.cli.verb_answers import VerbAnswer
+from discreet.cli.standard_output import json_text, written
+from discreet.cli.verb_answers import VerbAnswer, write_files
 from discreet.client.connect import RemoteService, connect
 from discreet.curator.public_data import public_keys
 from discreet.errors import DiscreetError, InvalidParameter, expected
@@ -107,7 +107,7 @@ def ask(asked: ServiceQuestion) -> None:
         written(answer_output.PRINTED[asked.format](answer))
         with suppress(DiscreetError):  # the answer is paid for and printed, and the account is for people
             told(_account(service))
-        _write(answer, asked)
+        write_files(answer, asked, "Repeat the command: the service gives it again for nothing.")
 
 
 def _price(asked: ServiceQuestion) -> dict[str, Any]:
@@ -187,18 +187,6 @@ def _amounts(told: Mapping[str, str]) -> str:
     """Amounts that are not 0; the first of them, where all are."""
     shown = {name: one for name, one in told.items() if one != "0"} or dict(list(told.items())[:1])
     return ", ".join(f"{name}={one}" for name, one in shown.items())
-
-
-def _write(answer: Release, asked: ServiceQuestion) -> None:
-    """Writes the files; where one cannot be written, says where the answer still is."""
-    try:
-        with working("writing"):
-            files = answer_output.write(answer, asked)
-    except Exception as problem:  # noqa: BLE001 (what draws and writes has many classes; the answer is paid for)
-        told(f"The answer could not be written: {problem}. Repeat the command: the service gives it again for nothing.")
-        raise typer.Exit(FAILED) from None
-    for path in files:
-        told(f"Written: {path}")
 
 
 def _token(path: str) -> str:

@@ -69,16 +69,16 @@ def answer(
         written(answer_output.PRINTED[asked.format](found))  # type: ignore[arg-type]  # what is asked of a release here
     finally:  # it is paid for, whether it could be printed or not
         told(accounts.account(asked, found, before))  # type: ignore[arg-type]  # as above
-    _write(found, asked)
+    write_files(found, asked, "With --ledger, the same command gives it again for nothing.")
 
 
-def _write(found: VerbAnswer, asked: VerbOptions) -> None:
-    """Writes the files; where one cannot be written, says so."""
+def write_files(found: Any, asked: Any, kept: str) -> None:
+    """Writes the files; where one cannot be written, says so, and where the answer still is."""
     try:
         with working("writing"):
-            files = answer_output.write(found, asked)  # type: ignore[arg-type]  # as above
+            files = answer_output.write(found, asked)
     except Exception as problem:  # noqa: BLE001 (what draws and writes has many classes; the answer is paid for)
-        told(f"The answer could not be written: {problem}. With --ledger, the same command gives it again for nothing.")
+        told(f"The answer could not be written: {problem}. {kept}")
         raise typer.Exit(FAILED) from None
     for path in files:
         told(f"Written: {path}")

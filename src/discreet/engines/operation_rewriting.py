@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
@@ -59,3 +60,14 @@ def constant(op: ops.Node) -> float | None:
         op = op.arg
     value = op.value if isinstance(op, ops.Literal) else None
     return float(value) if isinstance(value, int | float) else None
+
+
+def _literal_backslash(op: ops.StringSQLLike | ops.StringSQLILike) -> ops.Node:
+    pattern = op.pattern.value if isinstance(op.pattern, ops.Literal) else None
+    if not isinstance(pattern, str):
+        return op
+    return type(op)(op.arg, ops.Literal(pattern.replace("\\", "\\\\"), dtype=dt.string))
+
+
+PATTERNS: Mapping[type[ops.Node], Rule] = dict.fromkeys((ops.StringSQLLike, ops.StringSQLILike), _literal_backslash)
+"""For engines that take a backslash in a pattern for an escape."""

@@ -36,7 +36,7 @@ import ibis.expr.types as ir
 import sqlglot
 import sqlglot.expressions as sge
 
-from discreet.engines.operation_rewriting import Rule, constant, least_magnitude, rewritten
+from discreet.engines.operation_rewriting import PATTERNS, Rule, constant, least_magnitude, rewritten
 from discreet.errors import InvalidQuery
 from discreet.language.checked_expressions import Kind, cast
 from discreet.language.text import JOINED_BACKWARDS, reversed_again
@@ -188,13 +188,6 @@ def _shifted(op: Any) -> ops.Node:
     return node
 
 
-def _like(op: ops.StringSQLLike | ops.StringSQLILike) -> ops.Node:
-    pattern = op.pattern.value if isinstance(op.pattern, ops.Literal) else None
-    if not isinstance(pattern, str):
-        return op
-    return type(op)(op.arg, ops.Literal(pattern.replace("\\", "\\\\"), dtype=dt.string))
-
-
 def _substring(op: ops.Substring) -> ops.Node:
     places = [None if end is None else min(int(end.value), LONGEST_TEXT) for end in (op.start, op.length)]
     return ops.Substring(op.arg, *places)
@@ -241,8 +234,7 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.Log2: _binary_logarithm,
     ops.Cast: _conversion,
     ops.TryCast: _attempt,
-    ops.StringSQLLike: _like,
-    ops.StringSQLILike: _like,
+    **PATTERNS,
     ops.Substring: _substring,
     ops.Modulus: _modulus,
     JOINED_BACKWARDS: reversed_again,

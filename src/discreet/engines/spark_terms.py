@@ -18,7 +18,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from discreet.engines.operation_rewriting import Rule, rewritten
+from discreet.engines.operation_rewriting import PATTERNS, Rule, rewritten
 from discreet.language.text import JOINED_BACKWARDS, reversed_again
 
 WIDE = dt.Decimal(38, 0)
@@ -132,14 +132,6 @@ def _number(op: ops.Node) -> int | None:
     return op.value if isinstance(op, ops.Literal) and op.dtype.is_integer() else None
 
 
-def _like(op: ops.StringSQLLike | ops.StringSQLILike) -> ops.Node:
-    """A backslash is an escape in Spark's patterns."""
-    pattern = op.pattern.value if isinstance(op.pattern, ops.Literal) else None
-    if not isinstance(pattern, str):
-        return op
-    return type(op)(op.arg, ops.Literal(pattern.replace("\\", "\\\\"), dtype=dt.string))
-
-
 def _left(op: ops.LStrip) -> ops.Node:
     node: ops.Node = _ltrim(string.whitespace, op.arg.to_expr()).op()
     return node
@@ -162,8 +154,7 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.SearchedCase: _choice,
     ops.Sum: _sum,
     ops.CountStar: _count,
-    ops.StringSQLLike: _like,
-    ops.StringSQLILike: _like,
+    **PATTERNS,
     ops.LStrip: _left,
     JOINED_BACKWARDS: reversed_again,
     ops.RStrip: _right,

@@ -9,7 +9,7 @@ a stream is not the protocol. tests/pgwire/test_framing.py states this for whate
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pygwire import BackendConnection, ConnectionPhase, PygwireError, TransactionStatus, messages
 
@@ -159,24 +159,9 @@ def ssl_answer(*, accepted: bool) -> messages.PGMessage:
     return messages.SSLResponse(accepted=accepted)
 
 
-def gss_refused() -> messages.PGMessage:
-    """No encryption by GSSAPI."""
-    return messages.GSSResponse(accepted=False)
-
-
 def negotiation(version: int, unknown: Sequence[str]) -> messages.PGMessage:
     """The newest version that is known here, and the options that are not."""
     return messages.NegotiateProtocolVersion(newest_minor=version, unrecognized=list(unknown))
-
-
-def password_request() -> messages.PGMessage:
-    """The request for a token, as the password in clear."""
-    return messages.AuthenticationCleartextPassword()
-
-
-def signed_in() -> messages.PGMessage:
-    """The sign-in has succeeded."""
-    return messages.AuthenticationOk()
 
 
 def key_data(process: int, secret: bytes) -> messages.PGMessage:
@@ -239,23 +224,13 @@ def copy_data(data: bytes) -> messages.PGMessage:
     return messages.CopyData(data=data)
 
 
-def copy_end() -> messages.PGMessage:
-    """The end of a copy."""
-    return messages.CopyDone()
-
-
+GSS_REFUSED = messages.GSSResponse(accepted=False)
+PASSWORD_REQUEST = messages.AuthenticationCleartextPassword()
+SIGNED_IN = messages.AuthenticationOk()
+COPY_END = messages.CopyDone()
 PARSED = messages.ParseComplete()
 BOUND = messages.BindComplete()
 CLOSED = messages.CloseComplete()
 NO_DATA = messages.NoData()
 SUSPENDED = messages.PortalSuspended()
 EMPTY = messages.EmptyQueryResponse()
-
-
-def frames(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The messages that a server sent, as letter and payload: for tests that read them by themselves."""
-    place = 0
-    while place < len(data):
-        (length,) = struct.unpack_from("!I", data, place + 1)
-        yield chr(data[place]), data[place + 5 : place + 1 + length]
-        place += 1 + length

@@ -230,7 +230,7 @@ class PgServer:
         if stream.framing.negotiated:
             stream.send(framing.negotiation(stream.framing.version, stream.framing.unknown))
         user = startup.params.get("user", "")
-        stream.send(framing.password_request())
+        stream.send(framing.PASSWORD_REQUEST)
         await stream.flush()
         message = await stream.read()
         if message is None:
@@ -257,7 +257,7 @@ class PgServer:
                 if use and self._tls is not None:
                     await stream.start_tls(self._tls)
             elif isinstance(message, GSSRequest):
-                stream.send(framing.gss_refused())
+                stream.send(framing.GSS_REFUSED)
                 await stream.flush()
             elif isinstance(message, CancelRequest):
                 self._cancel(message)
@@ -288,7 +288,7 @@ class PgServer:
         catalog = self._catalog(principal.name, database, questions)
         runner = StatementRunner(questions, catalog, session, self._share(principal.name))
         own = Session(stream, runner, Portals(self._limits))
-        stream.send(framing.signed_in())
+        stream.send(framing.SIGNED_IN)
         for name in REPORTED:
             stream.send(framing.parameter_status(name, settings.get(name) or ""))
         stream.send(framing.key_data(process, secret))

@@ -154,7 +154,7 @@ class Session:
         self._stream.send(framing.copy_out(len(result.columns or ()), binary=options["form"] == "binary"))
         for part in copied(result, **options):
             self._stream.send(framing.copy_data(part))
-        self._stream.send(framing.copy_end(), framing.complete(f"COPY {len(result.rows)}"))
+        self._stream.send(framing.COPY_END, framing.complete(f"COPY {len(result.rows)}"))
 
     async def _function(self, message: FunctionCall) -> None:
         del message

@@ -23,6 +23,7 @@ from discreet.planning.unspecified import open_values
 from discreet.query.batch_plot import EPSILONS, errors_against_epsilon
 from discreet.query.batch_targets import BatchTargets
 from discreet.query.batch_tradeoffs import trade_offs
+from discreet.query.epsilon_for_accuracy import check_unpriced
 from discreet.query.explain import rows_of
 from discreet.query.explanation import Explanation
 from discreet.query.question_documents import document_of
@@ -166,15 +167,13 @@ class BatchQuestion(Unreleased, ABC):
     ) -> BatchPlan:
         """The priced batch: what would be measured and charged. Arguments as of `release`."""
         rows_of(assume)  # a wrong one is refused where nothing depends on it, too
-        stated = epsilon is not None or rho is not None  # `==` of a frame has no truth
         if within is None:
+            stated = epsilon is not None or rho is not None
             _check_parts(relative, stated=stated, is_open=self._is_open)
             return self._priced(epsilon=epsilon, delta=delta, rho=rho, weights=weights, first_look=first_look)
         if first_look is not None:
             raise InvalidQuery(NOTHING_TO_FIND)
-        if stated:
-            named = "epsilon" if rho is None else "rho"
-            raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
+        check_unpriced(epsilon, rho)
         targets = self._targets(within, relative=relative, assume=assume)
         return self._cheapest(targets, delta, weights, level(confidence))
 

@@ -97,6 +97,13 @@ def _smallest(query: Query, within: object, confidence: float, at: Callable[[Fra
     return smallest_epsilon(meets, within, least=1 / LARGEST_EPSILON, largest=LARGEST_EPSILON)
 
 
+def check_unpriced(epsilon: object, rho: object) -> None:
+    """Refuses a price beside a wanted error."""
+    if epsilon is not None or rho is not None:  # `==` of a frame has no truth
+        named = "epsilon" if rho is None else "rho"
+        raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
+
+
 def targets_of(query: Query, within: object) -> dict[str, Fraction]:
     """The wanted errors of named columns, checked."""
     cure = "write within={'column': 25}: off by at most 25."

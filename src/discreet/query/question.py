@@ -28,7 +28,7 @@ from discreet.planning.planner import level, price
 from discreet.planning.two_stage import TwoStagePlan, plan_two_stages, split_weights
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.query.accuracy_rounds import Rounds, rounds_of
-from discreet.query.epsilon_for_accuracy import cheapest, cheapest_plan
+from discreet.query.epsilon_for_accuracy import cheapest, cheapest_plan, check_unpriced
 from discreet.query.explain import explain
 from discreet.query.explain_preliminary import beside_stated, told
 from discreet.query.explanation import Explanation
@@ -367,9 +367,8 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         epsilon for a wanted error.
         """
         epsilon, delta, rho, first_look = price_of_call
-        if within is not None and (epsilon, rho) != (None, None):
-            named = "epsilon" if rho is None else "rho"
-            raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
+        if within is not None:
+            check_unpriced(epsilon, rho)
         left = replace(self._open, report=reports(self._query, report), share=stated_part(first_look))
         is_plain = not (self._is_open or left.report or left.share)
         if within is not None:

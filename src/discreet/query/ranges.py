@@ -20,6 +20,7 @@ from discreet.planning.strategy_families import PREFIXES, RANGES
 from discreet.privacy.declaration import Key
 from discreet.query.batch_question import check_cells
 from discreet.query.batch_targets import cheapest_ranges
+from discreet.query.epsilon_for_accuracy import check_unpriced
 from discreet.query.explain_batch import WORST, explain_batch, range_errors
 from discreet.query.explanation import Explanation
 from discreet.query.listed_batch_question import ListedBatchQuestion
@@ -140,9 +141,7 @@ class AllRanges(Unreleased, Generic[Answer]):
         """The priced question: what would be measured and charged. Arguments as of `release`."""
         if within is None:
             return self._batch.plan(epsilon=epsilon, delta=delta, rho=rho)
-        if (epsilon, rho) != (None, None):
-            named = "epsilon" if rho is None else "rho"
-            raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
+        check_unpriced(epsilon, rho)
         return cheapest_ranges(self._batch.query, positive("within", within), delta, level(confidence))
 
     def explain(

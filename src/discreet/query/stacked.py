@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.answers.run_post_processing import rehearse
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidQuery, expected
 from discreet.inference.post_processing import Processing, expectation
 from discreet.language.checked_expressions import Kind
 from discreet.planning.group_keys import Keys
 from discreet.planning.plan import Plan, Query
+from discreet.query.epsilon_for_accuracy import targets_of
 from discreet.query.explanation import Explanation
 from discreet.query.listed_batch_question import ListedBatchQuestion
 from discreet.query.question import Question
@@ -80,13 +81,7 @@ class StackedQuestion(Question):
         """Wanted errors of columns as those of all tables."""
         if within is None:
             return None
-        names = [a.name for a in self._query.aggregates]
-        if not isinstance(within, Mapping) or not within:
-            cure = "write within={'column': 25}: off by at most 25."
-            raise InvalidParameter(expected("a wanted error for some columns", "within", within, cure))
-        if unknown := [name for name in within if name not in names]:
-            raise InvalidParameter(expected("columns of the answer", "within", unknown[0], nearest(unknown[0], names)))
-        return {name: dict(within) for name in self._batch.names}
+        return dict.fromkeys(self._batch.names, targets_of(self._query, within))
 
     def plan(self, **stated: Any) -> Plan:
         """The priced question."""

@@ -14,10 +14,14 @@ from discreet.service.jobs import Job
 Amounts = dict[str, str]
 
 
-class ErrorBody(BaseModel):
-    """A refusal."""
+class Closed(BaseModel):
+    """A body that has no other fields than those that are stated."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class ErrorBody(Closed):
+    """A refusal."""
 
     error: str
     message: str
@@ -250,10 +254,8 @@ DECIMAL = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,15})?|\.[0-9]{1,15})([eE][+-]?[0-9]{1,3
 Decimals = Annotated[str, Field(pattern=DECIMAL, max_length=60)]
 
 
-class QuestionBody(BaseModel):
+class QuestionBody(Closed):
     """A question: SQL, with keys and limits where the declaration has none; or a document."""
-
-    model_config = ConfigDict(extra="forbid")
 
     sql: Annotated[str, Field(min_length=1, max_length=20_000)] | None = None
     dialect: Literal["duckdb", "postgres", "spark"] | None = None
@@ -263,12 +265,10 @@ class QuestionBody(BaseModel):
     document: dict[str, Any] | None = None
 
 
-class PriceBody(BaseModel):
+class PriceBody(Closed):
     """A price: epsilon, or rho, or the error that is wanted; amounts are decimals in text. `first_look` is the part of
     an epsilon or a rho that finds limits and bounds.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     epsilon: Decimals | None = None
     delta: Decimals | None = None
@@ -278,10 +278,8 @@ class PriceBody(BaseModel):
     first_look: Decimals | None = None
 
 
-class AskBody(BaseModel):
+class AskBody(Closed):
     """An ask: a question, its price (the data set's default, if left out), and whether the noise is to be new."""
-
-    model_config = ConfigDict(extra="forbid")
 
     question: QuestionBody
     price: PriceBody | None = None
@@ -290,80 +288,59 @@ class AskBody(BaseModel):
     plan: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 
 
-class AmountBody(BaseModel):
+class AmountBody(Closed):
     """An amount of budget: epsilon, or rho; with a delta, or not."""
-
-    model_config = ConfigDict(extra="forbid")
 
     epsilon: Decimals | None = None
     delta: Decimals | None = None
     rho: Decimals | None = None
 
 
-class MoreBody(BaseModel):
+class MoreBody(Closed):
     """A request for more: by how much, and why."""
-
-    model_config = ConfigDict(extra="forbid")
 
     amount: AmountBody
     reason: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class AdmissionBody(BaseModel):
+class AdmissionBody(Closed):
     """An admission: to a group, or not; with an allowance of one's own, or not."""
-
-    model_config = ConfigDict(extra="forbid")
 
     group: Annotated[str, Field(min_length=1, max_length=90)] | None = None
     allowance: AmountBody | None = None
 
 
-class GroupBody(BaseModel):
+class GroupBody(Closed):
     """A group's allowance."""
-
-    model_config = ConfigDict(extra="forbid")
 
     allowance: AmountBody
 
 
-class RaiseBody(BaseModel):
+class RaiseBody(MoreBody):
     """An allowance in total, from now on, and why."""
 
-    model_config = ConfigDict(extra="forbid")
 
-    amount: AmountBody
-    reason: Annotated[str, Field(min_length=1, max_length=1000)]
-
-
-class ReasonBody(BaseModel):
+class ReasonBody(Closed):
     """Why."""
 
-    model_config = ConfigDict(extra="forbid")
-
     reason: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class TokenBody(BaseModel):
+class TokenBody(Closed):
     """A token to be issued: for whom, and until when (UTC, ISO 8601)."""
-
-    model_config = ConfigDict(extra="forbid")
 
     principal: Annotated[str, Field(min_length=1, max_length=100)]
     expires: Annotated[str, Field(max_length=40)] | None = None
 
 
-class VerifyBody(BaseModel):
+class VerifyBody(Closed):
     """A head that was published, which the ledger has to continue; or none."""
-
-    model_config = ConfigDict(extra="forbid")
 
     head: dict[str, str | int] | None = None
 
 
-class DecisionBody(BaseModel):
+class DecisionBody(Closed):
     """A decision."""
-
-    model_config = ConfigDict(extra="forbid")
 
     approve: bool
     reason: Annotated[str, Field(max_length=1000)] = ""
