@@ -16,7 +16,7 @@ from discreet.answers.batch_release import BatchRelease
 from discreet.audit.adjacency import DISTANCES
 from discreet.exact.amounts import decimal_text
 from discreet.mechanisms.joint_totals import JointTotals
-from discreet.noise.summed_noise import log_concave_quantile
+from discreet.noise.weighted_sum_bounds import log_concave_quantile
 from discreet.planning.batch_planner import price_batch
 from discreet.planning.joint_batch import JointBatchPlan, is_one_question, plan_jointly, price_together
 from discreet.planning.noise_laws import Law

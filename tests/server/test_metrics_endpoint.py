@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from asgi_client import AsgiClient, client_of
 from discreet.server.http_application import application
 from discreet.server.metrics_endpoint import in_text
-from discreet.service.measures import Metric
+from discreet.service.operator_metrics import Metric
 from discreet.service.service import Service
 
 

@@ -14,7 +14,7 @@ import pytest
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
 from discreet.ledger.budget import Budget
 from discreet.service.allowance_requests import RequestBook
-from discreet.service.purses import ANALYST, DATA_SET, GROUP
+from discreet.service.analyst_budgets import ANALYST, DATA_SET, GROUP
 from discreet.service.service import Service
 from discreet.service.service_errors import Conflict, Forbidden
 from service_fixtures import Clock, ask, finished, service_in

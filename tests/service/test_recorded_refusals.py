@@ -13,7 +13,7 @@ import pytest
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter, InvalidQuery
 from discreet.server.http_errors import refusal
 from discreet.service import recorded_refusals
-from discreet.service.purses import ANALYST
+from discreet.service.analyst_budgets import ANALYST
 from discreet.service.recorded_refusals import MOST, REFUSALS, RefusalBook
 from discreet.service.roles import Action, Principal, Role
 from discreet.service.service import Service

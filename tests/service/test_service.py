@@ -118,7 +118,7 @@ def seen_by(service: Service, name: str, jobs: list[str]) -> Any:
     principal = service.members.principal(name)
     shown = [service.job(principal, job) for job in jobs] if name == "ada" else []
     log = service.entries(principal, "people") if name == "dora" else []
-    rest = (service.budget(principal, "people"), service.questions(principal, "people"), service.metrics())
+    rest = (service.budget(principal, "people"), service.questions(principal, "people"), service.counts())
     return shown, log, rest, service._book.busy("ada")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.workloads.hierarchy import Hierarchy
 from discreet.workloads.hierarchy_combinations import MeasuredTree, NodeWeights
-from discreet.workloads.hierarchy_estimates import LevelVariances, downward, upward
+from discreet.workloads.hierarchy_least_squares import LevelVariances, downward, upward
 from random_trees import dense, random_tree, weighted
 
 

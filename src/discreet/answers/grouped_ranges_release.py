@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.combination import Combination
-from discreet.answers.range_figures import RangeFigures, checked_range, checked_share, confidence_at_edges
+from discreet.answers.range_statistics import RangeStatistics, checked_range, checked_share, confidence_at_edges
 from discreet.answers.ranges_release import RangesRelease
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
@@ -209,11 +209,11 @@ class GroupedRangesRelease(TableExports, ReleasedNames, Mapping[Any, RangesRelea
         return self[first].between(low, high) - self[second].between(low, high)
 
     @property
-    def _figures(self) -> RangeFigures:
+    def _figures(self) -> RangeStatistics:
         """Of all groups; what is off by how much is the same in each."""
         first = next(iter(self.values()))
         counts: Reals = np.asarray(self.table["count"]).reshape(len(self._places), -1)
-        return RangeFigures(counts, self.edges, first._combination)  # noqa: SLF001 (of this room)
+        return RangeStatistics(counts, self.edges, first._combination)  # noqa: SLF001 (of this room)
 
     def _level(self, confidence: float | None, simultaneous: object, figures: int) -> float:
         """The confidence of each of so many figures."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.combination import Combination
-from discreet.answers.range_figures import RangeFigures, checked_range, checked_share, confidence_at_edges
+from discreet.answers.range_statistics import RangeStatistics, checked_range, checked_share, confidence_at_edges
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
 from discreet.errors import InvalidParameter, expected
@@ -63,8 +63,8 @@ class RangesRelease(ReleasedNames):
         return self._batch.receipt
 
     @property
-    def _figures(self) -> RangeFigures:
-        return RangeFigures(np.asarray(self.table["count"])[None, :], self.edges, self._combination)
+    def _figures(self) -> RangeStatistics:
+        return RangeStatistics(np.asarray(self.table["count"])[None, :], self.edges, self._combination)
 
     def _combination(self, weights: Reals) -> Combination:
         """The bins, each times its weight; its noise is that of this group alone."""

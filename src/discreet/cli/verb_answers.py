@@ -26,7 +26,7 @@ from discreet.hierarchies.hierarchy_question import HierarchyQuestion
 from discreet.planning.planner import level
 from discreet.query.table import PrivateTable
 from discreet.query.unpriced_question import UnpricedQuestion
-from discreet.service.applied_questions import applied_answer
+from discreet.service.application_questions import applied_answer
 
 Column = Annotated[str | None, argument("COLUMN", "A column of the file.")]
 

@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from discreet.curator.readings import Reading
 from discreet.curator.release_key import described, described_batch, described_mixed_batch
-from discreet.curator.table_release import Reading
 from discreet.curator.transaction import Drawing
 from discreet.errors import printable
 from discreet.exact.amounts import decimal_text

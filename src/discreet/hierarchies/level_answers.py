@@ -15,7 +15,7 @@ from discreet.hierarchies.level_plan import LevelPlan
 from discreet.inference.estimate import Estimate
 from discreet.planning.plan import Column
 from discreet.workloads.hierarchy import Hierarchy
-from discreet.workloads.hierarchy_estimates import LevelVariances, Reals, downward, rounding, upward, variances
+from discreet.workloads.hierarchy_least_squares import LevelVariances, Reals, downward, rounding, upward, variances
 
 Noisy = Sequence[Sequence[NDArray[Any] | None]]
 """For each block the noisy totals of each level, of shape (nodes, cells * components); None where not measured."""

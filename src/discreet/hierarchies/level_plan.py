@@ -44,7 +44,7 @@ from discreet.planning.planner import price, stated_price, stated_weights
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.contributions import Limits, Size
-from discreet.workloads.hierarchy_estimates import LevelVariances, Reals, reach, rounding
+from discreet.workloads.hierarchy_least_squares import LevelVariances, Reals, reach, rounding
 from discreet.workloads.hierarchy_release import stated_shares, variance_of
 from discreet.workloads.hierarchy_shares import best_shares, level_variances, shares_within
 

@@ -6,7 +6,7 @@ Claim
 Requires
     `exact` gives the totals of some neighboring leaves, always of the same rows.
 Relies on
-    `workloads.hierarchy_estimates`: what hangs from a node needs no more of the rest than the node's estimate.
+    `workloads.hierarchy_least_squares`: what hangs from a node needs no more of the rest than the node's estimate.
 Proof
     Parts are what hangs from some neighboring nodes of one level, the *cut*. First each part is measured, from the cut
     down, and its best estimates from below are kept for the nodes of the cut, as are their exact sums. These give the
@@ -16,7 +16,7 @@ Proof
 Rounding
     None here.
 Source
-    As `workloads.hierarchy_estimates`.
+    As `workloads.hierarchy_least_squares`.
 Mutant
     parts-by-themselves: what is known above a part does not reach it; killed by
     test_parts_give_what_all_at_once_gives.

@@ -6,8 +6,8 @@ Claim
 Requires
     Noise of the laws and scales that the plan states.
 Relies on
-    `workloads.hierarchy_combinations` for what is left of each measurement, `noise.summed_noise` for the law of its
-    sum; `level_answers` for the estimates, and for how far each was moved to a whole number.
+    `workloads.hierarchy_combinations` for what is left of each measurement, `noise.weighted_sum_bounds` for the law of
+    its sum; `level_answers` for the estimates, and for how far each was moved to a whole number.
 Proof
     A cell is, for each block, a node of one of many copies of the tree, one for each cell and component, which are
     measured independently. So a combination of cells is one of nodes, by the coefficients of its column in the totals;
@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from discreet.answers.combination import Combination, Parts
 from discreet.exact.cached_property import cached_property
 from discreet.hierarchies.level_answers import Answers
-from discreet.noise.summed_noise import SummedNoise
+from discreet.noise.weighted_sum_bounds import SummedNoise
 from discreet.planning.noise_laws import width_of
 from discreet.planning.plan import Column
 from discreet.workloads.hierarchy_combinations import MeasuredTree, NodeWeights

@@ -7,7 +7,7 @@ Requires
     An engine that computes the totals of the cells as their plan says.
 Relies on
     `planning.joint_plan` for the mechanism, by `planning.planner.price`; `mechanisms.joint_totals` for its noise;
-    `noise.summed_noise`.
+    `noise.weighted_sum_bounds`.
 Proof
     *Privacy.* Where `is_one_question` holds, each row of each table is one cell: its columns are columns of the
     question `batch.cells`, by the same groups, about the same rows under the same limits. The cells are planned as
@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms.joint_totals import JointTotals
 from discreet.noise.entropy import RandomWords
-from discreet.noise.summed_noise import log_concave_quantile
+from discreet.noise.weighted_sum_bounds import log_concave_quantile
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, price_batch, weights_of_tables
 from discreet.planning.joint_plan import LEAST_GAIN, has_joint_totals
 from discreet.planning.noise_laws import Law, Price

@@ -21,7 +21,7 @@ from discreet.server.http_models import (
     request_line,
 )
 from discreet.server.signed_in import Served, SignedIn
-from discreet.service.purses import ANALYST, DATA_SET, GROUP
+from discreet.service.analyst_budgets import ANALYST, DATA_SET, GROUP
 
 router = APIRouter(prefix="/api/v1", tags=["curators"])
 

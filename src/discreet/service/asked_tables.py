@@ -24,7 +24,7 @@ from discreet.query.explain_batch import WORST, label
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.ranges import AllRanges
 from discreet.query.unpriced_question import UnpricedQuestion
-from discreet.service.applied_questions import AppliedAnswer, applied_answer, applied_arguments, applied_shape
+from discreet.service.application_questions import AppliedAnswer, applied_answer, applied_arguments, applied_shape
 from discreet.service.asks import Ask
 
 MOST_TABLES, MOST_CELLS, MOST_BINS, MOST_OPEN = 200, 20_000, 400, 10

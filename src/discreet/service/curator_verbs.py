@@ -39,11 +39,11 @@ from discreet.errors import DiscreetError, InvalidParameter, LedgerError, expect
 from discreet.exact.written_amounts import written_amount
 from discreet.ledger.budget import Budget
 from discreet.service.allowance_requests import LONGEST, AllowanceRequest, RequestBook, text
+from discreet.service.analyst_budgets import ANALYST, DATA_SET, GROUP, Level, level_name, levels
 from discreet.service.asks import Ask
 from discreet.service.data_sets import DataSet
 from discreet.service.ledger_views import amounts_plain, level_shown
 from discreet.service.members import Members, principal_name
-from discreet.service.purses import ANALYST, DATA_SET, GROUP, Level, level_name, levels
 from discreet.service.recorded_refusals import RefusalBook, on_record
 from discreet.service.roles import Action, Principal, Role
 from discreet.service.service_errors import NO_CHANGE, NO_LEVEL, OTHER_GROUP, Conflict, forbidden

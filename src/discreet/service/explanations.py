@@ -28,7 +28,7 @@ from __future__ import annotations
 import hashlib
 
 from discreet.service.data_sets import DataSet
-from discreet.service.recent import Recent
+from discreet.service.recently_used import RecentlyUsed
 
 MOST, LONGEST = 1000, 1 << 16
 """How many are kept, and of how many bytes at most."""
@@ -38,7 +38,7 @@ class Explanations:
     """What was told of requests, by who sent them, what they might ask then, and the bytes."""
 
     def __init__(self) -> None:
-        self._told: Recent[bytes] = Recent(MOST)
+        self._told: RecentlyUsed[bytes] = RecentlyUsed(MOST)
 
     def told(self, who: str, datasets: tuple[DataSet, ...], sent: bytes) -> bytes | None:
         """What was told of the same, if that is kept."""

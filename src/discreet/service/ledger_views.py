@@ -13,7 +13,7 @@ from discreet.ledger.budget_levels import LevelStatement
 from discreet.ledger.ledger import Entry
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import to_json
-from discreet.service.purses import Level
+from discreet.service.analyst_budgets import Level
 
 
 def amounts_shown(guarantee: Guarantee, rounding: str) -> dict[str, str]:

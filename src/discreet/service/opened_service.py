@@ -9,11 +9,11 @@ from typing import Any
 
 from discreet.curator.declaration_file import read_declaration
 from discreet.curator.public_data import public_keys
+from discreet.service.analyst_budgets import ANALYST, DATA_SET, GROUP, Level, levels
 from discreet.service.configuration import DataSetFacts, PrincipalFacts, ServiceFile
 from discreet.service.curator_verbs import open_level
 from discreet.service.data_sets import MOST_CELLS, DataSet
 from discreet.service.published_series import PublishedSeries
-from discreet.service.purses import ANALYST, DATA_SET, GROUP, Level, levels
 from discreet.service.roles import Role
 from discreet.service.service import Service, Settings
 from discreet.service.state_store import state_at

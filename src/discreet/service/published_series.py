@@ -44,10 +44,10 @@ from discreet.series.explain_series import series_receipt
 from discreet.series.series_plan import SeriesPlan, parameters
 from discreet.series.series_record import Opening, Point, key_of, points_of
 from discreet.series.series_release import SeriesRelease
+from discreet.service.analyst_budgets import analyst_budget
 from discreet.service.job_budgets import without_waiting
 from discreet.service.public_moments import Pace
-from discreet.service.purses import purse
-from discreet.service.recent import Recent
+from discreet.service.recently_used import RecentlyUsed
 from discreet.service.series_moments import StepMoments
 from discreet.service.series_settings import SeriesFacts
 
@@ -94,7 +94,7 @@ class PublishedSeries:
         self.key = key_of(self._declaration.name, self.name, budget._scope)  # noqa: SLF001 (as series.publish_steps)
         self._planned: SeriesPlan | DiscreetError | None = None
         self._opened: OpenedSeries | DiscreetError | None = None
-        self._answers: Recent[SeriesRelease] = Recent(ANSWERS)
+        self._answers: RecentlyUsed[SeriesRelease] = RecentlyUsed(ANSWERS)
 
     def moments(self, pace: Pace) -> StepMoments:
         """When its steps are shown; how long a look takes is stated in public.
@@ -163,7 +163,7 @@ class PublishedSeries:
             return self._planned
         plan = self._planned
         charge = charge_to(self._declaration, self.key, self.question.in_words, plan.charge, plan.event)
-        if purse(self._dataset, self._budget, "", None).refuses(charge) is None:
+        if analyst_budget(self._dataset, self._budget, "", None).refuses(charge) is None:
             return None
         cure = "raise the allowance of the data set, state a lower price, or leave the series out."
         return BudgetExceeded(expected("a series that fits into what remains", "price", plan.charge, cure))

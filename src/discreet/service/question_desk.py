@@ -19,15 +19,15 @@ from discreet.planning.group_keys import Unknown
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.query.explanation import plan_digest
 from discreet.query.read_question import question as read_question
-from discreet.service.applied_questions import AppliedSize, applied_size, check_applied
+from discreet.service.analyst_budgets import AnalystBudget, analyst_budget
+from discreet.service.application_questions import AppliedSize, applied_size, check_applied
 from discreet.service.asked_tables import answer_columns, arguments_of, source_of
 from discreet.service.asks import ALL_TOGETHER, ALL_UNKNOWN, Ask
 from discreet.service.data_sets import DataSet, Seen
 from discreet.service.job_budgets import Prepaid, PricedCharge, Pricing, Repeating, acting_as, paid_for
 from discreet.service.job_runner import BUDGET_FAILED, Outcome
 from discreet.service.jobs import JobBook, JobRecord
-from discreet.service.purses import Purse, purse
-from discreet.service.recent import Recent
+from discreet.service.recently_used import RecentlyUsed
 from discreet.service.service_errors import BEYOND_ALLOWANCE, NOTHING_OF, OTHER_PLAN, Conflict, forbidden
 from discreet.statements.dialects import dialect_named
 from discreet.statements.lowering import lower
@@ -54,14 +54,14 @@ class Asking:
     who: str
 
     @cached_property
-    def purse(self) -> Purse:
+    def analyst_budget(self) -> AnalystBudget:
         """The allowances that it has to fit into; where a question is only priced, nobody looks at the ledger."""
-        return purse(self.dataset.name, self.dataset.budget, self.who, self.group)
+        return analyst_budget(self.dataset.name, self.dataset.budget, self.who, self.group)
 
     @property
     def budget(self) -> Budget:
         """What is charged."""
-        return self.purse.levels[-1].budget
+        return self.analyst_budget.levels[-1].budget
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -87,10 +87,10 @@ class QuestionDesk:
 
     def __init__(self, book: JobBook) -> None:
         self._book = book
-        self._questions: Recent[Read] = Recent(QUESTIONS)
-        self._explained: Recent[dict[str, Any]] = Recent(QUESTIONS)
-        self._priced: Recent[Charge] = Recent(QUESTIONS)
-        self._answers: Recent[Any] = Recent(ANSWERS)
+        self._questions: RecentlyUsed[Read] = RecentlyUsed(QUESTIONS)
+        self._explained: RecentlyUsed[dict[str, Any]] = RecentlyUsed(QUESTIONS)
+        self._priced: RecentlyUsed[Charge] = RecentlyUsed(QUESTIONS)
+        self._answers: RecentlyUsed[Any] = RecentlyUsed(ANSWERS)
 
     def asking(self, who: str, groups: Mapping[str, str], datasets: Iterable[DataSet], ask: Ask) -> Asking:
         """The question of an ask about data sets that its principal may ask, which are all that it can name."""
@@ -183,8 +183,8 @@ class QuestionDesk:
         if most is not None and _worth(charge) > most:
             cure = f"ask for at most epsilon {decimal_text(most)} at a time, or ask the curator."
             raise InvalidParameter(expected("a price within the policy", "epsilon", _worth(charge), cure))
-        if (level := asking.purse.refuses(charge)) is not None:
-            amount = asking.purse.lacks(level, charge)
+        if (level := asking.analyst_budget.refuses(charge)) is not None:
+            amount = asking.analyst_budget.lacks(level, charge)
             text = BEYOND_ALLOWANCE if amount is None else NOTHING_OF
             raise BudgetExceeded(text.format(level=f"{level.kind} {level.name!r}", amount=amount))
 

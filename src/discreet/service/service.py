@@ -12,6 +12,7 @@ from typing import Any
 from discreet.answers.release import Release
 from discreet.query.public_keys import PublicKeys
 from discreet.service.allowance_requests import AllowanceRequest, RequestBook, text
+from discreet.service.analyst_budgets import levels
 from discreet.service.asks import Ask
 from discreet.service.auditor_verbs import Heads
 from discreet.service.data_sets import ColumnKeys, DataSet, Seen
@@ -20,10 +21,9 @@ from discreet.service.job_runner import WORKERS, JobRunner, Outcome
 from discreet.service.job_submission import JobSubmission
 from discreet.service.jobs import Job, JobBook, JobRecord
 from discreet.service.ledger_views import entries_shown, levels_shown, statement_shown
-from discreet.service.measures import Metric, budget_measures, late_jobs, series_measures
 from discreet.service.members import Members, TokenRecord
+from discreet.service.operator_metrics import Metric, budget_metrics, late_jobs, series_metrics
 from discreet.service.public_moments import State
-from discreet.service.purses import levels
 from discreet.service.question_desk import Asking, QuestionDesk
 from discreet.service.recorded_refusals import RefusalBook, on_record
 from discreet.service.roles import Action, Principal, Role
@@ -260,20 +260,20 @@ class Service(JobSubmission, SeriesVerbs):
         self._store.read("SELECT 1")
         return {"status": "ok"}
 
-    def metrics(self) -> dict[str, float]:
+    def counts(self) -> dict[str, float]:
         """Counts for monitoring: of what was accepted. How long a queue is would tell when looks end."""
         ((accepted,),) = self._store.read("SELECT COUNT(*) FROM job")
         return {"jobs_accepted": float(accepted), "uptime_seconds": self._clock() - self._started}
 
-    def measures(self, principal: Principal) -> list[Metric]:
+    def metrics(self, principal: Principal) -> list[Metric]:
         """What an operator watches: budgets, and how many jobs were accepted, and late."""
         principal.check(Action.METRICS)
         counts = [
             Metric(name=f"discreet_{name}", about=name.replace("_", " "), value=value)
-            for name, value in self.metrics().items()
+            for name, value in self.counts().items()
         ]
         late = late_jobs(self._store, self._clock())
-        return [*counts, late, *budget_measures(self._datasets.values()), *series_measures(self._series)]
+        return [*counts, late, *budget_metrics(self._datasets.values()), *series_metrics(self._series)]
 
     # Within
 

@@ -1,14 +1,14 @@
 """Any combination of the estimates of a tree as a linear form of what was measured, without writing that form out.
 
 Claim
-    Let x be the estimates of all nodes by `hierarchy_estimates`, linear in the measurements y: x = L y. For a
+    Let x be the estimates of all nodes by `hierarchy_least_squares`, linear in the measurements y: x = L y. For a
     combination c of nodes let w = L^T c, so that c^T x = w^T y. `combined` gives the sums over all measurements of
     w^2 v, of w^2 and of |w|, and at least the largest |w| sqrt(v), v the variances of the measurements. It looks at the
     nodes that c names and at those above them, and at no others.
 Requires
-    What `hierarchy_estimates` requires; nodes in rising order, each once.
+    What `hierarchy_least_squares` requires; nodes in rising order, each once.
 Relies on
-    `hierarchy_estimates`: s, S and t = S / (v + S) of each node. Those of |w| and w^2 below a node are found once.
+    `hierarchy_least_squares`: s, S and t = S / (v + S) of each node. Those of |w| and w^2 below a node are found once.
 Proof
     The transpose of a chain of linear steps is that of each step, in reverse order. *Down*, x = z + (s / S)(x' - Z) for
     a node whose parent has the estimate x' and the children's sum Z; so from the leaves up, a = c + g, where g is the
@@ -41,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.workloads.hierarchy import Hierarchy, Integers
-from discreet.workloads.hierarchy_estimates import LevelVariances, Reals
+from discreet.workloads.hierarchy_least_squares import LevelVariances, Reals
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ Requires
     Limits that were enforced on the counts. The tree and the shares are public.
 Relies on
     `hierarchy.Hierarchy.limits_of`, `sensitivity.contributions`: how far each level moves. `mechanisms.laplace`,
-    `mechanisms.gaussian`. `hierarchy_estimates`.
+    `mechanisms.gaussian`. `hierarchy_least_squares`.
 Proof
     Level l has its mechanism at share_l of epsilon (of rho), for its own sensitivity, on exact sums of integers; the
     shares are at least 0 and add up to 1 at most, and a level without a share is not drawn. The rest is
@@ -46,7 +46,7 @@ from discreet.privacy.events import Event, composed
 from discreet.sensitivity.contributions import Limits, sensitivity, squared_sensitivity
 from discreet.sensitivity.workloads import neighbors_of
 from discreet.workloads.hierarchy import Hierarchy
-from discreet.workloads.hierarchy_estimates import (
+from discreet.workloads.hierarchy_least_squares import (
     LevelVariances,
     Reals,
     downward,

@@ -7,7 +7,7 @@ Claim
 Requires
     A tree; for each level the variance that its noise would have at the whole price.
 Relies on
-    `hierarchy_estimates`: variances. SciPy's descent for the shares: a bad one costs accuracy, and nothing else.
+    `hierarchy_least_squares`: variances. SciPy's descent for the shares: a bad one costs accuracy, and nothing else.
 Proof
     *Leaves.* All leaves have the same noise, so that those of one parent with k of them have the variance s - s/k +
     V/k^2, V that of the parent: the mean and the largest follow from the parents.
@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.workloads.hierarchy import Hierarchy
-from discreet.workloads.hierarchy_estimates import LevelVariances, Reals, variances
+from discreet.workloads.hierarchy_least_squares import LevelVariances, Reals, variances
 
 MILLION = 10**6
 LEAST_SHARE = 1e-4

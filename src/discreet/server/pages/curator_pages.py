@@ -11,7 +11,7 @@ from discreet.server.pages.dataset_pages import request_view
 from discreet.server.pages.dataset_tabs import LevelView, base_of, level_view, show_tab
 from discreet.server.pages.entrance_pages import go
 from discreet.server.pages.page_site import PageSite, Problem, Visit
-from discreet.service.purses import ANALYST, DATA_SET, GROUP
+from discreet.service.analyst_budgets import ANALYST, DATA_SET, GROUP
 from discreet.service.roles import Action
 from discreet.service.service_errors import Forbidden, NotSignedIn, forbidden
 

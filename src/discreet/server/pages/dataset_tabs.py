@@ -13,7 +13,7 @@ from starlette.responses import Response
 from discreet.server.pages.answer_view import key_text
 from discreet.server.pages.page_site import PageSite, Visit
 from discreet.server.pages.question_form import quoted
-from discreet.service.purses import ANALYST
+from discreet.service.analyst_budgets import ANALYST
 from discreet.service.roles import Action
 
 

@@ -101,7 +101,7 @@ def chosen(edges: Sequence[Any], first: int, last: int) -> Reals:
 
 
 @dataclass(frozen=True, eq=False)
-class RangeFigures:
+class RangeStatistics:
     """The noisy bins of some groups, a row each, and the noise of any combination of those of one."""
 
     counts: Reals

@@ -31,7 +31,7 @@ class Metric:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
-def budget_measures(datasets: Iterable[DataSet]) -> list[Metric]:
+def budget_metrics(datasets: Iterable[DataSet]) -> list[Metric]:
     """The allowance of each data set, and what is spent and left of it."""
     found = []
     for one in datasets:
@@ -47,7 +47,7 @@ def budget_measures(datasets: Iterable[DataSet]) -> list[Metric]:
     return found
 
 
-def series_measures(desk: SeriesDesk) -> list[Metric]:
+def series_metrics(desk: SeriesDesk) -> list[Metric]:
     """Of each series how many steps are shown, and whether it is late or held: what its readers see as well."""
     found = []
     for dataset, served in desk.served.items():

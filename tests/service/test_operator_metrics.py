@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from discreet.service.jobs import JobBook, JobRecord
-from discreet.service.measures import late_jobs
+from discreet.service.operator_metrics import late_jobs
 from discreet.service.series_publisher import SeriesPublisher
 from discreet.service.service import Service
 from discreet.service.service_errors import Forbidden
@@ -32,7 +32,7 @@ def service(tmp_path: Path, clock: Clock) -> Iterator[Service]:
 
 
 def measured(service: Service) -> dict[tuple[str, str], float]:
-    found = service.measures(service.members.principal("olga"))
+    found = service.metrics(service.members.principal("olga"))
     return {(one.name, one.labels.get("kind", "")): one.value for one in found}
 
 
@@ -51,7 +51,7 @@ def test_a_charge_is_seen_when_it_is_booked(service: Service) -> None:
 def test_measures_are_for_operators(service: Service) -> None:
     for name in ("ada", "cleo", "dora"):
         with pytest.raises(Forbidden):
-            service.measures(service.members.principal(name))
+            service.metrics(service.members.principal(name))
 
 
 def test_a_job_is_late_from_its_first_moment_on(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_series_is_measured_as_its_readers_see_it(tmp_path: Path, monkeypatch:
         clock.now = seconds(day, hour)
         if hour == 2:
             served(service).attempt()
-        found = service.measures(service.members.principal("olga"))
+        found = service.metrics(service.members.principal("olga"))
         [labels, *_] = {str(one.labels) for one in found if one.name.startswith("discreet_series_")}
         assert labels == "{'dataset': 'people', 'series': 'daily'}"
         seen.append([one.value for one in found if one.name.startswith("discreet_series_")])

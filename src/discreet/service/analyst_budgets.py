@@ -26,7 +26,7 @@ class Level(NamedTuple):
         return next((Level(kind, name, one) for one in self.budget.children if one.name == inside), None)
 
 
-class Purse(NamedTuple):
+class AnalystBudget(NamedTuple):
     """The allowances that an analyst's charges have to fit into, and how all of the ledger stood at one moment."""
 
     levels: tuple[Level, ...]
@@ -56,12 +56,12 @@ def level_name(kind: str, name: str) -> str:
 
 def levels(name: str, budget: Budget, who: str, group: str | None) -> list[Level]:
     """The allowances of one analyst of a data set, the outermost first; the last is charged, and with it all others."""
-    return list(purse(name, budget, who, group).levels)
+    return list(analyst_budget(name, budget, who, group).levels)
 
 
-def purse(name: str, budget: Budget, who: str, group: str | None) -> Purse:
+def analyst_budget(name: str, budget: Budget, who: str, group: str | None) -> AnalystBudget:
     """The same levels, with how they stand, by one look at the ledger."""
     asked = {level_name(kind, one): (kind, one) for kind, one in ((GROUP, group), (ANALYST, who)) if one}
     balances, opened = budget._opened(*asked)  # noqa: SLF001 (one look at the ledger for all of them)
     inner = (Level(*asked[inside], level) for inside, level in opened)
-    return Purse((Level(DATA_SET, name, budget), *inner), balances)
+    return AnalystBudget((Level(DATA_SET, name, budget), *inner), balances)

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from discreet.noise.summed_noise import SummedNoise, log_concave_quantile
+from discreet.noise.weighted_sum_bounds import SummedNoise, log_concave_quantile
 from discreet.noise.weighted_sums import LAPLACE
 
 Reals = NDArray[np.float64]

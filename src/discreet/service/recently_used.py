@@ -10,10 +10,10 @@ from typing import Generic, TypeVar
 Held = TypeVar("Held")
 
 
-class Recent(Generic[Held]):
+class RecentlyUsed(Generic[Held]):
     """What was used last, up to a number; for threads.
 
-    >>> recent = Recent[str](most=2)
+    >>> recent = RecentlyUsed[str](most=2)
     >>> [recent.get(number, lambda: "made") for number in (1, 2, 3)]
     ['made', 'made', 'made']
     >>> recent.held(1), recent.held(3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.workloads.hierarchy import Hierarchy
-from discreet.workloads.hierarchy_estimates import LevelVariances, downward, reach, rounding, upward, variances
+from discreet.workloads.hierarchy_least_squares import LevelVariances, downward, reach, rounding, upward, variances
 from random_trees import NOISE, dense, random_tree, weighted
 
 
