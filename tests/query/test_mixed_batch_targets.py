@@ -11,7 +11,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.errors import InvalidParameter, InvalidQuery
-from discreet.query.batch_targets import batch_targets, cheapest_ranges, cheapest_tables
+from discreet.query.batch_targets import batch_targets, cheapest, wanted_ranges, wanted_tables
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 
 AGES = [i % 90 for i in range(300)]
@@ -72,8 +72,8 @@ def test_gaussian_noise_of_all_parts_has_one_price(target: int) -> None:
     assert mixed.listed is not None
     targets = batch_targets(mixed.listed, {"mean": 5, "by_plan": target}, relative=False, assume={"rows": 300})
     apart = (
-        cheapest_tables(mixed.listed, targets, delta / 2, None, 0.95),
-        cheapest_ranges(mixed.ranges["by_age"], Fraction(target), delta / 2, 0.95),
+        cheapest(wanted_tables(mixed.listed, targets, None, 0.95), delta / 2),
+        cheapest(wanted_ranges(mixed.ranges["by_age"], Fraction(target), 0.95), delta / 2),
     )
     assert plan.charge.epsilon < sum(part.charge.epsilon for part in apart)
     assert plan.charge.delta <= delta

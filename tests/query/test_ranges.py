@@ -112,7 +112,7 @@ def missed(stated: dict[str, Any], *, values: Any = AGES, sided: bool = True) ->
     """How often intervals of ranges and of quantiles miss at 90 %."""
     question = ranges()
     plan = question.plan(**stated)
-    source: Any = question._batch.source
+    source: Any = question.batch.source
     exact, words = source._engine.totals(plan.cells), splitmix(23)
     wrong = {"ranges": 0, "quantiles": 0}
     repeats = 300

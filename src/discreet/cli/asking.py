@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from discreet.cli import option_values, table_option
@@ -87,8 +87,3 @@ def _unit(asked: QueryOptions) -> tuple[str, ...] | Row | None:
     if asked.each_row or asked.unit == EACH_ROW:
         return ROW
     return None if asked.unit is None else tuple(asked.unit.split(","))
-
-
-def assumption(rows: int | None) -> Mapping[str, int] | None:
-    """The number of rows that errors are shown for."""
-    return None if rows is None else {"rows": rows}

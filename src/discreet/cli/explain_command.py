@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli import accounts, table_option
 from discreet.cli.amount_texts import amount
-from discreet.cli.asking import assumption, question
+from discreet.cli.asking import question
 from discreet.cli.messages import told
 from discreet.cli.options import Format, QueryOptions, option, taking
 from discreet.cli.standard_output import json_text, written
@@ -43,7 +43,7 @@ def explain(asked: Considered) -> None:
         **accounts.price(asked),
         delta=amount("delta", asked.delta),
         confidence=float(amount("confidence", asked.confidence)),
-        assume=assumption(asked.rows_assumed),
+        assume=None if asked.rows_assumed is None else {"rows": asked.rows_assumed},
     )
     if asked.format is Format.JSON:
         facts = dict(account) if asked.sql else {name: fact for name, fact in account.items() if name != "sql"}

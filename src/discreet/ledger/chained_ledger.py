@@ -119,7 +119,7 @@ class ChainedLedger(Ledger):
             if not found:
                 if place > 1 and not self._between(line.number, number - 1, number):
                     raise no_place(place)
-                self._append_point(line, number, answer)
+                self._append_paid("point", number, line.key, line.level, answer)
             return found[0] if found else answer
 
         return self._run(step, alone=True)
@@ -193,15 +193,12 @@ class ChainedLedger(Ledger):
         if "answer" in found:
             raise already_answered(number)
         key, level = found["charge"]
+        self._append_paid("answer", number, key, level, answer)
+
+    def _append_paid(self, kind: str, number: int, key: str, level: str, answer: bytes) -> None:
         amounts, digest = ratios(*NOTHING, *self._pending.spent), sha256(answer).hexdigest()
         texts, where = ("", "", key, ""), (level, "", "")
-        line = LedgerLine._make((self._next, "answer", now(), number, *texts, *amounts, digest, *where))
-        self._append(line, self._pending.balances, answer)
-
-    def _append_point(self, first: LedgerLine, number: int, answer: bytes) -> None:
-        amounts, digest = ratios(*NOTHING, *self._pending.spent), sha256(answer).hexdigest()
-        texts, where = ("", "", first.key, ""), (first.level, "", "")
-        line = LedgerLine._make((self._next, "point", now(), number, *texts, *amounts, digest, *where))
+        line = LedgerLine._make((self._next, kind, now(), number, *texts, *amounts, digest, *where))
         self._append(line, self._pending.balances, answer)
 
     @uninterrupted

@@ -108,18 +108,6 @@ def _target(table: object, a: Aggregate, stated: object, rows: int | None) -> Fr
     return target * rows
 
 
-def cheapest_tables(
-    batch: BatchQuery, targets: BatchTargets, delta: object, weights: Mapping[Any, object] | None, confidence: float
-) -> BatchPlan:
-    """The plan of the smallest epsilon that reaches what is wanted of tables, of all that there are."""
-    return cheapest(wanted_tables(batch, targets, weights, confidence), delta)
-
-
-def cheapest_ranges(batch: BatchQuery, target: Fraction, delta: object, confidence: float) -> BatchPlan:
-    """The plan of the smallest epsilon at which the worst of all ranges is off by so many rows at most."""
-    return cheapest(wanted_ranges(batch, target, confidence), delta)
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WantedBatch:
     """Tables that are planned together, and how good they are to be."""

@@ -43,29 +43,25 @@ class MixedBatchQuestion(BatchQuestion):
     {'listed tables': '0.333333', 'by_age': '0.333333', 'by_plan': '0.333333'}
     """
 
-    _mixed: MixedBatchQuery
+    mixed: MixedBatchQuery
+    """What is asked, for the rooms above."""
 
     @property
     def names(self) -> tuple[Name, ...]:
         """The names of the tables, in the order of the answer."""
-        return self._mixed.names
-
-    @property
-    def mixed(self) -> MixedBatchQuery:
-        """What is asked, for the rooms above."""
-        return self._mixed
+        return self.mixed.names
 
     @property
     def planned(self) -> Sequence[BatchQuery]:
         """The listed tables, if there are any, and the bins of each question about ranges."""
-        return tuple(self._mixed.planned.values())
+        return tuple(self.mixed.planned.values())
 
     @property
     def _is_open(self) -> bool:
-        return bool(self._mixed.open)
+        return bool(self.mixed.open)
 
     def __repr__(self) -> str:
-        asked, name = self._mixed, self._source.declaration.title
+        asked, name = self.mixed, self._source.declaration.title
         ranges = f", ranges of {', '.join(asked.ranges)}" if asked.ranges else ""
         found = f", keys, limits or bounds to be found in {', '.join(asked.open)}" if asked.open else ""
         return printable(f"<batch about {name!r}: {len(self.names)} tables{ranges}{found}>")
@@ -78,19 +74,19 @@ class MixedBatchQuestion(BatchQuestion):
 
     def _priced(self, **price: Any) -> MixedBatchPlan:  # type: ignore[override]  # as above
         """The plan at a stated price, with stand-ins for what is open."""
-        return price_mixed_batch(self._mixed, **price)
+        return price_mixed_batch(self.mixed, **price)
 
     def _targets(  # type: ignore[override]  # as above
         self, within: object, *, relative: bool, assume: Mapping[str, int] | None
     ) -> MixedBatchTargets:
         """The wanted errors; refused where something is open: how good what is found will be depends on the rows."""
-        return mixed_batch_targets(self._mixed, within, relative=relative, assume=assume)
+        return mixed_batch_targets(self.mixed, within, relative=relative, assume=assume)
 
     def _cheapest(  # type: ignore[override]  # as above
         self, targets: MixedBatchTargets, delta: object, weights: Mapping[Any, object] | None, confidence: float
     ) -> MixedBatchPlan:
         """Each part at the smallest epsilon that reaches what is wanted of it."""
-        return cheapest_mixed(self._mixed, targets, delta, weights, confidence)
+        return cheapest_mixed(self.mixed, targets, delta, weights, confidence)
 
     def _account(  # type: ignore[override]  # as above
         self, plan: MixedBatchPlan, confidence: float, assume: Mapping[str, int] | None

@@ -19,7 +19,7 @@ from discreet.planning.planner import level
 from discreet.planning.strategy_families import PREFIXES, RANGES
 from discreet.privacy.declaration import Key
 from discreet.query.batch_question import check_cells
-from discreet.query.batch_targets import cheapest_ranges
+from discreet.query.batch_targets import cheapest, wanted_ranges
 from discreet.query.epsilon_for_accuracy import check_unpriced
 from discreet.query.explain_batch import WORST, explain_batch, range_errors
 from discreet.query.explanation import Explanation
@@ -106,18 +106,14 @@ Answer = TypeVar("Answer", RangesRelease, GroupedRangesRelease)
 class AllRanges(Unreleased, Generic[Answer]):
     """What is asked of all sums of neighboring bins, in groups or without."""
 
-    _batch: ListedBatchQuestion
+    batch: ListedBatchQuestion
+    """The bins as a table that is planned for their sums, for the rooms above."""
     _asked: RecordedRanges
 
     def __repr__(self) -> str:
-        name, bins = self._batch.source.declaration.title, len(self._asked.edges) - 1
+        name, bins = self.batch.source.declaration.title, len(self._asked.edges) - 1
         by = "" if self._asked.by is None else f" by {', '.join(self._asked.by.columns)}"
         return printable(f"<all {self._asked.sums} of {bins:,} bins{by}, about {name!r}>")
-
-    @property
-    def batch(self) -> ListedBatchQuestion:
-        """The bins as a table that is planned for their sums, for the rooms above."""
-        return self._batch
 
     def document(self) -> dict[str, Any]:
         """What is asked, ready for JSON; see ``Question.document``.
@@ -140,9 +136,9 @@ class AllRanges(Unreleased, Generic[Answer]):
     ) -> BatchPlan:
         """The priced question: what would be measured and charged. Arguments as of `release`."""
         if within is None:
-            return self._batch.plan(epsilon=epsilon, delta=delta, rho=rho)
+            return self.batch.plan(epsilon=epsilon, delta=delta, rho=rho)
         check_unpriced(epsilon, rho)
-        return cheapest_ranges(self._batch.query, positive("within", within), delta, level(confidence))
+        return cheapest(wanted_ranges(self.batch.query, positive("within", within), level(confidence)), delta)
 
     def explain(
         self,
@@ -162,7 +158,7 @@ class AllRanges(Unreleased, Generic[Answer]):
         ['on average', 'worst']
         """
         plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
-        statement = self._batch.source.statement(plan.cells)
+        statement = self.batch.source.statement(plan.cells)
         facts = explain_batch(plan, statement, confidence=level(confidence), assume=None).facts
         return Explanation({**facts, self._asked.sums: range_errors(plan, level(confidence))})
 
@@ -192,7 +188,7 @@ class AllRanges(Unreleased, Generic[Answer]):
         worst = None if within is None else {WORST: within}
         price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": worst}
         call = ReleaseCall(document=self.document, price=price)
-        found = self._batch.source.release_batch(plan, fresh=fresh, confidence=wanted, call=call)
+        found = self.batch.source.release_batch(plan, fresh=fresh, confidence=wanted, call=call)
         return self._answer(found, wanted)
 
 

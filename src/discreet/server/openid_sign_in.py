@@ -217,7 +217,7 @@ class OpenIdSignIn:
     def _begun(self, name: str) -> str:
         if not self._service.members.exists(name):
             raise not_signed_in()
-        return self._service.open_session(self._service.members.principal(name))
+        return self._service.members.session(self._service.members.principal(name).name)
 
     @asynccontextmanager
     async def _asked(self) -> AsyncIterator[httpx.AsyncClient]:

@@ -88,10 +88,6 @@ class Service(JobSubmission, SeriesVerbs):
         """Who this token, or the secret of a session, belongs to; or NotSignedIn."""
         return self.members.authenticate(token)
 
-    def open_session(self, principal: Principal) -> str:
-        """The secret of a session for somebody whom a provider has signed in, to be kept in a cookie."""
-        return self.members.session(principal.name)
-
     def sign_in(self, token: object) -> str:
         """The secret of a session for whoever has a token, to be kept in a cookie; it ends with the token."""
         return self.members.sign_in(token)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 
 from starlette.responses import Response
 
-from discreet.errors import DiscreetError, InvalidParameter, expected
+from discreet.errors import InvalidParameter, expected
 from discreet.server.pages.dataset_pages import request_view
-from discreet.server.pages.dataset_tabs import LevelView, base_of, level_view, show_tab
+from discreet.server.pages.dataset_tabs import LevelView, base_of, level_view, or_again, show_tab
 from discreet.server.pages.entrance_pages import go
 from discreet.server.pages.page_site import PageSite, Problem, Visit
 from discreet.service.analyst_budgets import ANALYST, DATA_SET, GROUP
 from discreet.service.roles import Action
-from discreet.service.service_errors import Forbidden, NotSignedIn, forbidden
+from discreet.service.service_errors import forbidden
 
 NOTES = {
     "admit": "The analyst is admitted.",
@@ -29,33 +29,8 @@ NOTES = {
 """What a page says after each thing that a curator can do."""
 
 
-def people_page(site: PageSite, visit: Visit) -> Response:
+def people_page(site: PageSite, visit: Visit, problem: Problem | None = None) -> Response:
     """Who may ask, and the allowances of all levels."""
-    return _people(site, visit, None)
-
-
-def change_people(site: PageSite, visit: Visit) -> Response:
-    """Admits, makes a group, or changes a level."""
-    name, done = visit.name("dataset"), visit.fields.text("do")
-    try:
-        _verb(done, VERBS)(site, visit, name)
-    except (Forbidden, NotSignedIn):
-        raise
-    except DiscreetError as error:
-        return _people(site, visit, Problem.of(error))
-    return go(f"{base_of(name)}/people?done={done}")
-
-
-def accounts_of(site: PageSite, visit: Visit) -> list[LevelView]:
-    """The allowances of a data set: of the whole, of its groups, and of its analysts."""
-    name = visit.name("dataset")
-    whole = site.service.budget(visit.who, name)[:1]
-    groups = site.service.groups(visit.who, name)
-    analysts = [one["level"] for one in site.service.analysts(visit.who, name) if one["level"] is not None]
-    return [level_view(one) for one in (*whole, *groups, *analysts)]
-
-
-def _people(site: PageSite, visit: Visit, problem: Problem | None) -> Response:
     name = visit.name("dataset")
     accounts = accounts_of(site, visit)
     members = site.service.analysts(visit.who, name)
@@ -72,6 +47,23 @@ def _people(site: PageSite, visit: Visit, problem: Problem | None) -> Response:
         note=NOTES.get(visit.query("done"), ""),
         given={part: visit.fields.text(part) for part in ("who", "group", "allowance")},
     )
+
+
+@or_again(people_page)
+def change_people(site: PageSite, visit: Visit) -> Response:
+    """Admits, makes a group, or changes a level."""
+    name, done = visit.name("dataset"), visit.fields.text("do")
+    _verb(done, VERBS)(site, visit, name)
+    return go(f"{base_of(name)}/people?done={done}")
+
+
+def accounts_of(site: PageSite, visit: Visit) -> list[LevelView]:
+    """The allowances of a data set: of the whole, of its groups, and of its analysts."""
+    name = visit.name("dataset")
+    whole = site.service.budget(visit.who, name)[:1]
+    groups = site.service.groups(visit.who, name)
+    analysts = [one["level"] for one in site.service.analysts(visit.who, name) if one["level"] is not None]
+    return [level_view(one) for one in (*whole, *groups, *analysts)]
 
 
 Verb = Callable[[PageSite, Visit, str], object]
@@ -130,29 +122,8 @@ VERBS: Mapping[str, Verb] = {
 }
 
 
-def requests_page(site: PageSite, visit: Visit) -> Response:
+def requests_page(site: PageSite, visit: Visit, problem: Problem | None = None) -> Response:
     """The requests of all analysts: those to decide, and those that are decided."""
-    return _requests(site, visit, None)
-
-
-def decide(site: PageSite, visit: Visit) -> Response:
-    """Approves or declines a request, with the curator's words."""
-    name, done = visit.name("dataset"), visit.fields.text("do")
-    try:
-        if done not in {"approve", "decline"}:
-            raise InvalidParameter(expected("approve or decline", "do", done[:40], "press one of the buttons."))
-        request, why = visit.fields.text("request"), visit.fields.text("why")
-        if request not in {one.id for one in site.service.requests(visit.who, name)}:
-            raise forbidden()
-        decided = site.service.decide(visit.who, request, approve=done == "approve", reason=why)
-    except (Forbidden, NotSignedIn):
-        raise
-    except DiscreetError as error:
-        return _requests(site, visit, Problem.of(error))
-    return go(f"{base_of(name)}/requests?done={decided.state}")
-
-
-def _requests(site: PageSite, visit: Visit, problem: Problem | None) -> Response:
     name = visit.name("dataset")
     site.service.check(visit.who, Action.DECIDE, name)
     found = [request_view(one) for one in site.service.requests(visit.who, name)]
@@ -167,3 +138,16 @@ def _requests(site: PageSite, visit: Visit, problem: Problem | None) -> Response
         problem=problem,
         note=NOTES.get(visit.query("done"), ""),
     )
+
+
+@or_again(requests_page)
+def decide(site: PageSite, visit: Visit) -> Response:
+    """Approves or declines a request, with the curator's words."""
+    name, done = visit.name("dataset"), visit.fields.text("do")
+    if done not in {"approve", "decline"}:
+        raise InvalidParameter(expected("approve or decline", "do", done[:40], "press one of the buttons."))
+    request, why = visit.fields.text("request"), visit.fields.text("why")
+    if request not in {one.id for one in site.service.requests(visit.who, name)}:
+        raise forbidden()
+    decided = site.service.decide(visit.who, request, approve=done == "approve", reason=why)
+    return go(f"{base_of(name)}/requests?done={decided.state}")

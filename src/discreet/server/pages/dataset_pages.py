@@ -6,15 +6,13 @@ from typing import Any
 
 from starlette.responses import Response
 
-from discreet.errors import DiscreetError
 from discreet.server.pages.answer_pages import sql_of
 from discreet.server.pages.answer_view import charge_text
-from discreet.server.pages.dataset_tabs import base_of, declared, levels_of, show_tab
+from discreet.server.pages.dataset_tabs import base_of, declared, levels_of, or_again, show_tab
 from discreet.server.pages.entrance_pages import go
 from discreet.server.pages.page_site import PageSite, Problem, Visit
 from discreet.service.public_moments import State
 from discreet.service.roles import Action
-from discreet.service.service_errors import Forbidden, NotSignedIn
 
 SENT = "Your request has been sent. The curator sees it under Requests."
 
@@ -45,38 +43,8 @@ def questions_page(site: PageSite, visit: Visit) -> Response:
     return show_tab(site, visit, "questions.html", "questions", questions=found, all_questions=every)
 
 
-def budget_page(site: PageSite, visit: Visit) -> Response:
+def budget_page(site: PageSite, visit: Visit, problem: Problem | None = None) -> Response:
     """What is spent and left at every level, and the requests for more."""
-    return _budget(site, visit, None)
-
-
-def request_more(site: PageSite, visit: Visit) -> Response:
-    """Sends a request to the curator."""
-    name = visit.name("dataset")
-    try:
-        amount = {"epsilon": visit.fields.text("amount")}
-        site.service.request(visit.who, name, amount, visit.fields.text("reason"))
-    except (Forbidden, NotSignedIn):
-        raise
-    except DiscreetError as error:
-        return _budget(site, visit, Problem.of(error))
-    return go(f"{base_of(name)}/budget?sent=1")
-
-
-def request_view(one: Any) -> dict[str, Any]:
-    """A request as a line of a list."""
-    return {
-        "id": one.id,
-        "who": one.principal,
-        "amount": charge_text(one.amount),
-        "reason": one.reason,
-        "time": one.made,
-        "state": one.state,
-        "answer": one.answer,
-    }
-
-
-def _budget(site: PageSite, visit: Visit, problem: Problem | None) -> Response:
     name = visit.name("dataset")
     site.service.check(visit.who, Action.BUDGET, name)
     levels = levels_of(site, visit)
@@ -95,3 +63,25 @@ def _budget(site: PageSite, visit: Visit, problem: Problem | None) -> Response:
         note=SENT if visit.query("sent") else "",
         given=given,
     )
+
+
+@or_again(budget_page)
+def request_more(site: PageSite, visit: Visit) -> Response:
+    """Sends a request to the curator."""
+    name = visit.name("dataset")
+    amount = {"epsilon": visit.fields.text("amount")}
+    site.service.request(visit.who, name, amount, visit.fields.text("reason"))
+    return go(f"{base_of(name)}/budget?sent=1")
+
+
+def request_view(one: Any) -> dict[str, Any]:
+    """A request as a line of a list."""
+    return {
+        "id": one.id,
+        "who": one.principal,
+        "amount": charge_text(one.amount),
+        "reason": one.reason,
+        "time": one.made,
+        "state": one.state,
+        "answer": one.answer,
+    }

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import wraps
 from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import Response
 
+from discreet.errors import DiscreetError
 from discreet.server.pages.answer_view import key_text
-from discreet.server.pages.page_site import PageSite, Visit
+from discreet.server.pages.page_site import Handler, PageSite, Problem, Visit
 from discreet.server.pages.question_form import quoted
 from discreet.service.analyst_budgets import ANALYST
 from discreet.service.roles import Action
+from discreet.service.service_errors import Forbidden, NotSignedIn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +188,24 @@ def levels_of(site: PageSite, visit: Visit, dataset: str | None = None) -> list[
     listed = [level_view(one) for one in site.service.budget(visit.who, name)]
     own = (ANALYST, visit.who.name)
     return [replace(one, label="Your own") if (one.kind, one.name) == own else one for one in listed]
+
+
+def or_again(page: Callable[..., Response]) -> Callable[[Handler], Handler]:
+    """What answers a form: what it does; where that is refused, its page once more, with what is wrong."""
+
+    def decorate(change: Handler) -> Handler:
+        @wraps(change)
+        def answer(site: PageSite, visit: Visit) -> Response:
+            try:
+                return change(site, visit)
+            except (Forbidden, NotSignedIn):
+                raise
+            except DiscreetError as error:
+                return page(site, visit, Problem.of(error))
+
+        return answer
+
+    return decorate
 
 
 def show_tab(site: PageSite, visit: Visit, template: str, tab: str, *, status: int = 200, **values: Any) -> Response:

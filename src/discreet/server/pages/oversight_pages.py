@@ -9,16 +9,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from discreet.errors import DiscreetError
 from discreet.exact.amounts import decimal_text
 from discreet.server.pages.answer_view import charge_text
 from discreet.server.pages.dataset_pages import question_view
-from discreet.server.pages.dataset_tabs import LevelView, base_of, levels_of, show_tab
+from discreet.server.pages.dataset_tabs import LevelView, base_of, levels_of, or_again, show_tab
 from discreet.server.pages.entrance_pages import go
 from discreet.server.pages.page_site import PageSite, Problem, Visit
 from discreet.service.public_moments import State
 from discreet.service.roles import Action
-from discreet.service.service_errors import Forbidden, NotSignedIn
 
 VERIFIED = {
     "chain": "Verified: every line and every answer of the ledger is as it was written.",
@@ -64,24 +62,8 @@ def _was_charged(job: Any) -> bool:
     )
 
 
-def log_page(site: PageSite, visit: Visit) -> Response:
+def log_page(site: PageSite, visit: Visit, problem: Problem | None = None) -> Response:
     """The entries of the ledger, page by page, and who changed which policy."""
-    return _log(site, visit, None)
-
-
-def verify(site: PageSite, visit: Visit) -> Response:
-    """Verifies the ledger, and that it continues a published head."""
-    name, head = visit.name("dataset"), visit.fields.text("head")
-    try:
-        site.service.verify_ledger(visit.who, name, head)
-    except (Forbidden, NotSignedIn):
-        raise
-    except DiscreetError as error:
-        return _log(site, visit, Problem.of(error))
-    return go(f"{base_of(name)}/log?verified={'head' if head else 'chain'}")
-
-
-def _log(site: PageSite, visit: Visit, problem: Problem | None) -> Response:
     name = visit.name("dataset")
     given = visit.query("after")
     after = int(given) if given.isdecimal() and len(given) < 16 else 0
@@ -100,6 +82,14 @@ def _log(site: PageSite, visit: Visit, problem: Problem | None) -> Response:
         note=VERIFIED.get(visit.query("verified"), ""),
         given={"head": visit.fields.text("head")},
     )
+
+
+@or_again(log_page)
+def verify(site: PageSite, visit: Visit) -> Response:
+    """Verifies the ledger, and that it continues a published head."""
+    name, head = visit.name("dataset"), visit.fields.text("head")
+    site.service.verify_ledger(visit.who, name, head)
+    return go(f"{base_of(name)}/log?verified={'head' if head else 'chain'}")
 
 
 def refusals_page(site: PageSite, visit: Visit) -> Response:
