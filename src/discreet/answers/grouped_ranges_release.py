@@ -36,14 +36,13 @@ from numpy.typing import NDArray
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.combination import Combination
 from discreet.answers.range_statistics import RangeStatistics, checked_range, checked_share, confidence_at_edges
-from discreet.answers.ranges_release import RangesRelease
-from discreet.answers.receipt import Receipt
+from discreet.answers.ranges_release import NoisyBins, RangesRelease
 from discreet.answers.release import Release
 from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
-from discreet.guesses.answer_words import GROUPED_RANGES, ReleasedNames
+from discreet.guesses.answer_words import GROUPED_RANGES
 from discreet.planning.batch_planner import BatchPlan, BatchTable
 from discreet.planning.group_keys import Keys
 from discreet.planning.planner import level
@@ -65,7 +64,7 @@ def ranges_answer(bins: BatchRelease, confidence: float) -> RangesRelease | Grou
     return made(bins, asked.edges, confidence)
 
 
-class GroupedRangesRelease(TableExports, ReleasedNames, Mapping[Any, RangesRelease]):
+class GroupedRangesRelease(NoisyBins, TableExports, Mapping[Any, RangesRelease]):
     """The noisy bins of a column in each of some groups, by key, and all that follows from sums of neighboring ones.
 
     >>> from discreet.testing import people
@@ -80,11 +79,6 @@ class GroupedRangesRelease(TableExports, ReleasedNames, Mapping[Any, RangesRelea
 
     _ask: ClassVar[str] = "ask for a range of all groups, answer.between(18, 65), or for a group, answer['a']."
     _instead = GROUPED_RANGES
-
-    def __init__(self, batch: BatchRelease, edges: Sequence[Any], confidence: float) -> None:
-        self._batch, self._confidence = batch, confidence
-        self.edges: tuple[Any, ...] = tuple(edges)
-        """Those of the bins; a bin holds its lower edge, the last one its upper edge too."""
 
     @property
     def _plan(self) -> BatchPlan:
@@ -124,17 +118,6 @@ class GroupedRangesRelease(TableExports, ReleasedNames, Mapping[Any, RangesRelea
     def groups(self) -> tuple[str, ...]:
         """The names of the keys."""
         return self._keys.names
-
-    @property
-    def table(self) -> Release:
-        """The bins of all groups, unbiased."""
-        (bins,) = self._batch.values()
-        return bins
-
-    @property
-    def receipt(self) -> Receipt:
-        """What was promised and how it was kept."""
-        return self._batch.receipt
 
     def to_pyarrow(self) -> pa.Table:
         """The bins of all groups as an Arrow table."""

@@ -32,7 +32,27 @@ class QuantileInterval(NamedTuple):
     high: Any
 
 
-class RangesRelease(ReleasedNames):
+class NoisyBins(ReleasedNames):
+    """An answer that follows from noisy bins."""
+
+    def __init__(self, batch: BatchRelease, edges: Sequence[Any], confidence: float) -> None:
+        self._batch, self._confidence = batch, confidence
+        self.edges: tuple[Any, ...] = tuple(edges)
+        """Those of the bins; a bin holds its lower edge, the last one its upper edge too."""
+
+    @property
+    def table(self) -> Release:
+        """The bins themselves, unbiased; where there are groups, those of all."""
+        (bins,) = self._batch.values()
+        return bins
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was promised and how it was kept."""
+        return self._batch.receipt
+
+
+class RangesRelease(NoisyBins):
     """The noisy bins of a column, and all that follows from sums of neighboring ones.
 
     >>> from discreet.testing import people
@@ -47,20 +67,8 @@ class RangesRelease(ReleasedNames):
     _instead = RANGES
 
     def __init__(self, batch: BatchRelease, edges: Sequence[Any], confidence: float, *, group: int = 0) -> None:
-        self._batch, self._confidence, self._group = batch, confidence, group
-        self.edges: tuple[Any, ...] = tuple(edges)
-        """Those of the bins; a bin holds its lower edge, the last one its upper edge too."""
-
-    @property
-    def table(self) -> Release:
-        """The bins themselves, unbiased."""
-        (bins,) = self._batch.values()
-        return bins
-
-    @property
-    def receipt(self) -> Receipt:
-        """What was promised and how it was kept."""
-        return self._batch.receipt
+        super().__init__(batch, edges, confidence)
+        self._group = group
 
     @property
     def _figures(self) -> RangeStatistics:

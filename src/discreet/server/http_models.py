@@ -221,33 +221,15 @@ def moment_or_none(seconds: float | None) -> str | None:
 
 def release_status(job: Job) -> ReleaseStatus:
     """A job as it is sent."""
-    return ReleaseStatus(
-        id=job.id,
-        dataset=job.dataset,
-        what=job.what,
-        cost=job.cost,
-        state=job.state.value,
-        accepted_at=moment(job.accepted_at),
-        ready_at=moment(job.ready_at),
-        failure=job.failure,
-        paid=job.paid,
-    )
+    told = {name: getattr(job, name) for name in ReleaseStatus.model_fields}
+    moments = {name: moment(told[name]) for name in ("accepted_at", "ready_at")}
+    return ReleaseStatus(**told | moments | {"state": job.state.value})
 
 
 def request_line(request: AllowanceRequest) -> RequestLine:
     """A request as it is sent."""
-    return RequestLine(
-        id=request.id,
-        principal=request.principal,
-        dataset=request.dataset,
-        amount=request.amount,
-        reason=request.reason,
-        made=moment(request.made),
-        state=request.state,
-        decided_by=request.decided_by,
-        decided=moment_or_none(request.decided),
-        answer=request.answer,
-    )
+    told = {name: getattr(request, name) for name in RequestLine.model_fields}
+    return RequestLine(**told | {"made": moment(request.made), "decided": moment_or_none(request.decided)})
 
 
 DECIMAL = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,15})?|\.[0-9]{1,15})([eE][+-]?[0-9]{1,3})?$"
