@@ -16,7 +16,7 @@ import pyarrow as pa
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
-from discreet.testing.neighbor_bench import plan_of
+from neighbor_bench import plan_of
 
 ROUNDS = 15
 TARGETS = "targets: compiled 75 ms, again 5 ms"

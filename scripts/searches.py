@@ -24,9 +24,9 @@ from discreet.audit.pipelines import Function
 from discreet.exact.amounts import fraction
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.planning.plan import Plan
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import mass_distances
 from discreet.testing.statistics import clopper_pearson
+from neighbor_bench import Bench
 
 Space = Mapping[str, Sequence[Any]]
 Attack = Callable[..., Report | None]

@@ -16,7 +16,7 @@ from discreet.audit.finite_delta import exact
 from discreet.choices.choose_candidate import CandidateChoice, priced_choice
 from discreet.ledger.ledger import stated_guarantee
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
 
 ROWS = {"person": [1, 2, 3, 4, 5, None], "age": [17, 18, 18, 18, 21, 17], "x": [0.5, -1.0, 2.0, 0.0, 1.0, 0.0]}
 DATA = pa.table(ROWS)

@@ -25,8 +25,8 @@ from discreet.planning.two_stage import plan_two_stages
 from discreet.privacy.definitions import Guarantee
 from discreet.query.table import PrivateTable
 from discreet.selection.top_k import TopK
-from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.neighbors import l1_distances, mass_distances
+from neighbor_bench import Bench, plan_of
 
 Row = tuple[Any, ...]
 Ask = Callable[[PrivateTable], Any]

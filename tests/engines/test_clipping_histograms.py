@@ -12,7 +12,7 @@ import pytest
 import discreet as dp
 from discreet.engines.clipping_histograms import clipped_units, weighted_units
 from discreet.planning.clipping_reports import bounded_values
-from discreet.testing.neighbor_bench import Bench, plan_of
+from neighbor_bench import Bench, plan_of
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.inference.estimate import estimates
 from discreet.planning.plan import Plan
-from discreet.testing.neighbor_bench import Bench, plan_of
+from neighbor_bench import Bench, plan_of
 
 LISTED = ["b", "a", "absent", None, "c"]
 CITIES = ["x", "y", None]

@@ -15,7 +15,7 @@ import discreet.engines.duckdb as engine_module
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED, INTERRUPTED, UNCHARGED, shielded
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import plan_of
+from neighbor_bench import plan_of
 
 PRIVATE = "4711 is what one row holds"
 DATA = pa.table({"person": [1, 2, 3], "plan": ["a", "b", "a"], "x": [1.0, 2.0, 3.0]})

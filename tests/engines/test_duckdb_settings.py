@@ -18,7 +18,7 @@ from discreet.engines import duckdb_settings
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb_settings import FIXED, IGNORED, PROTECTED, our_settings, put_in_place
 from discreet.engines.engine import UNCHARGED
-from discreet.testing.neighbor_bench import plan_of
+from neighbor_bench import plan_of
 
 OTHER: dict[str, tuple[str, ...]] = {
     "Calendar": ("japanese", "hebrew", "chinese", "buddhist"),

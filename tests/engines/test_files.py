@@ -19,7 +19,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED, UNCHARGED
 from discreet.engines.files import listed, literal
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import plan_of
+from neighbor_bench import plan_of
 
 SCHEMA = {"person": "int64", "amount": "int64"}
 ROWS = [(1, amount) for amount in range(200)]

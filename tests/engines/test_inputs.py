@@ -23,7 +23,7 @@ from discreet.engines import inputs
 from discreet.engines.duckdb import DuckDB
 from discreet.language.unsupported_columns import unsupported
 from discreet.privacy.declaration import Declaration
-from discreet.testing.neighbor_bench import plan_of
+from neighbor_bench import plan_of
 
 SCHEMA = {"person": "int64", "s": "string", "v": "float64"}
 

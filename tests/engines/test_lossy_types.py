@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import InvalidParameter
-from discreet.testing.neighbor_bench import plan_of
+from neighbor_bench import plan_of
 
 NEAR = np.array([1, 2, 86_400_000, 10**17, 10**17 + 1, 2**63 - 2, 2**63 - 1, -(2**63) + 2, -3])
 UNITS = ("s", "ms", "us", "ns")

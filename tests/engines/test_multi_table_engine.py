@@ -18,7 +18,7 @@ from discreet.engines.postgresql import PostgreSQL
 from discreet.engines.spark import Spark
 from discreet.errors import InvalidQuery
 from discreet.privacy.declaration import Declaration
-from discreet.testing.neighbor_bench import plan_of
+from neighbor_bench import plan_of
 
 
 class Connection:

@@ -20,8 +20,8 @@ from discreet.engines import owner_paths
 from discreet.engines.multi_table_engine import ALL_ROWS
 from discreet.errors import EngineError
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import l1_distances
+from neighbor_bench import Bench
 
 Rows = tuple[tuple[Any, ...], ...]
 Database = tuple[Rows, ...]

@@ -19,7 +19,7 @@ from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench, plan_of
+from neighbor_bench import Bench, plan_of
 
 BOUNDS = {"x": (0, 5), "y": (-2, 3), "i": (-3, 7)}
 PLANS = ["a", "b", None]

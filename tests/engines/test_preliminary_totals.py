@@ -17,8 +17,8 @@ from discreet.planning.auto_bounds import LOWEST
 from discreet.planning.two_stage import Subject, plan_two_stages
 from discreet.query.question import Question
 from discreet.selection.gaussian_partition_selection import STEPS, GaussianKeys
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import array
+from neighbor_bench import Bench
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 import discreet as dp
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench, plan_of
+from neighbor_bench import Bench, plan_of
 
 Masses = dict[tuple[int, int], float]
 

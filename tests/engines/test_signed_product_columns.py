@@ -19,8 +19,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import PricedBlock
 from discreet.planning.planner import price
-from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.neighbors import l1_distances
+from neighbor_bench import Bench, plan_of
 
 BOUNDS = {"x": (0, 5), "y": (-2, 3), "i": (-3, 7), "z": (0, 9)}
 NAMES = ("x", "y", "i", "b", "z")

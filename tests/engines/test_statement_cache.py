@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.engines.statement_cache import KEPT, Statements, unfused
 from discreet.planning.plan import Plan
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import plan_of
+from neighbor_bench import plan_of
 
 DATA = pa.table({"person": [1, 2], "plan": ["a", "b"], "x": [1.0, 2.0], "i": [1, 2]})
 

@@ -25,8 +25,8 @@ from discreet.planning.noise_laws import width_of
 from discreet.planning.plan import Plan
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.neighbors import l1_distances
+from neighbor_bench import Bench, plan_of
 
 Record = dict[str, Any]
 Reference = Callable[..., list[list[int]]]

@@ -24,7 +24,7 @@ from discreet.engines.unit_entries import bounded, entries
 from discreet.planning.forms import SUM
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench, plan_of
+from neighbor_bench import Bench, plan_of
 
 Totals = list[Any]
 

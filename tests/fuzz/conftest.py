@@ -14,7 +14,7 @@ import discreet as dp
 import several_tables
 from discreet import audit
 from discreet.testing import people, visits
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
 
 GRID = np.array([[0.0, 0.0], [1.0, 1.0]] * 8)
 LOG = pa.table({"who": list(range(60)), "page": ["/home"] * 60})

@@ -18,8 +18,8 @@ from discreet.planning.noise_laws import width_of
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing import chi_square_p, not_private
-from discreet.testing.neighbor_bench import plan_of
 from discreet.testing.statistics import laplace_survival
+from neighbor_bench import plan_of
 
 Ask = Callable[[PrivateTable], Question]
 

@@ -33,7 +33,7 @@ from discreet.noise.entropy import fresh_words
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.query.table import PrivateTable
 from discreet.sensitivity.contributions import Limits
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
 
 Release = Callable[[Any, dict[str, Any], dict[str, Any], Path], object]
 PLANS, MANY = ["a", "b", "c"], list(range(2000))

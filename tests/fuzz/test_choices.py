@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from choice_claims import check_choice, check_top
 from depth import SLOW, examples
 from discreet.privacy.definitions import ROW
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import NeighborPair, pairs
+from neighbor_bench import Bench
 
 EXAMPLES = examples(2)
 

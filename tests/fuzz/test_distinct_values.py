@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from depth import SLOW, examples
 from discreet.privacy.definitions import ROW
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import pairs
+from neighbor_bench import Bench
 from total_claims import check_distinct, check_unlisted
 
 EXAMPLES = examples()

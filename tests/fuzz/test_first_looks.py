@@ -24,9 +24,9 @@ from discreet.privacy.definitions import ROW
 from discreet.query.question import Question
 from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.selection.partition_selection import KeySelection
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import NeighborPair, Rows, l1_distances, pairs
 from discreet.testing.questions import conditions
+from neighbor_bench import Bench
 
 EXAMPLES = examples(2)
 COLUMNS = ("plan", "i", "b", "day", "at", "site")

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from depth import SLOW, examples
 from discreet.engines import unit_entries
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import NeighborPair, pairs
 from drawn_batches import declared
 from drawn_hierarchies import PRICES, hierarchies, in_all_places, level_distances, level_plan_of
+from neighbor_bench import Bench
 
 
 @pytest.mark.long

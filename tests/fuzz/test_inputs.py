@@ -24,9 +24,9 @@ from discreet.engines.inputs import connection
 from discreet.engines.multi_table_engine import TableEngine, TablePart, several_tables
 from discreet.errors import InvalidQuery
 from discreet.planning.plan import Plan
-from discreet.testing.neighbor_bench import plan_of
 from discreet.testing.neighbors import Rows, l1_distances, rows_of
 from discreet.testing.questions import questions
+from neighbor_bench import plan_of
 
 EXAMPLES = examples(30)
 PLAIN = (

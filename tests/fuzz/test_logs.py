@@ -14,9 +14,9 @@ from depth import SLOW, examples
 from discreet.language.checked_expressions import Kind
 from discreet.logs.user_item_pairs import COUNT, EXTRA, FIRST, ITEM, USERS, bounded, pairs, totals
 from discreet.query.table_view import view_of
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import Rows
 from discreet.testing.neighbors import pairs as neighbors
+from neighbor_bench import Bench
 
 EXAMPLES = examples()
 Totals = dict[Any, tuple[int, int, int]]

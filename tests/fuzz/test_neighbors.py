@@ -29,9 +29,9 @@ from discreet.privacy.definitions import ROW
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.sensitivity.contributions import Size, sensitivity
-from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.neighbors import NeighborPair, Rows, databases, l1_distances, mass_distances, pairs, without
 from discreet.testing.questions import combined, questions
+from neighbor_bench import Bench, plan_of
 
 EXAMPLES = examples()
 EPSILONS = (0.001, 0.1, 1, 3, 1000)

@@ -22,8 +22,8 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import plan_of
 from discreet.testing.neighbors import l1_distances
+from neighbor_bench import plan_of
 from old_parquet import with_old_statistics
 
 Ask = Callable[[PrivateTable], Question]

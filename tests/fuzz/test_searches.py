@@ -16,7 +16,7 @@ from discreet.audit.own_mechanisms import mechanisms
 from discreet.mechanisms import laplace, selection_probabilities
 from discreet.privacy.definitions import Neighbors
 from discreet.sensitivity.contributions import sensitivity
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
 from searches import ASKS, SEARCHES
 
 RUNS = 2000

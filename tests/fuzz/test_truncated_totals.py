@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depth import SLOW, examples
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import pairs
+from neighbor_bench import Bench
 from total_claims import check_total
 
 EXAMPLES = examples()

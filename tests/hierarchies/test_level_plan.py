@@ -18,8 +18,8 @@ from discreet.hierarchies.level_plan import LevelPlan
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench
 from hierarchy_fixtures import COUNTIES, KEYS, LEVELS, PATH, ROWS, STATED, STATES, asked, protected
+from neighbor_bench import Bench
 
 
 def planned(question: HierarchyQuestion, **price: Any) -> LevelPlan:

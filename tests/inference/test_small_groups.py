@@ -27,9 +27,9 @@ from discreet.planning.aggregates import MIN, QUANTILE
 from discreet.planning.plan import Column, Plan
 from discreet.query.table import PrivateTable
 from discreet.selection.rank_exponential import Histogram
-from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import binomial_p
+from neighbor_bench import Bench, plan_of
 
 DRAWS = 300
 CONFIDENCE = 0.95

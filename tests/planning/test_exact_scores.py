@@ -16,7 +16,7 @@ import discreet as dp
 from discreet.planning.exact_scores import ExactScores, exact_scores_of
 from discreet.privacy.definitions import Guarantee
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
 
 CHARGE = Guarantee(epsilon=Fraction(1))
 Scores = dict[str, Any]

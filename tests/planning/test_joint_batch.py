@@ -24,8 +24,8 @@ from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain import error_of
 from discreet.query.listed_batch_question import ListedBatchQuestion
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.scripted_words import splitmix
+from neighbor_bench import Bench
 
 RANDOM = np.random.default_rng(3)
 ROWS = pa.table({

@@ -20,7 +20,7 @@ from discreet.planning.two_stage import Findings, TwoStagePlan
 from discreet.planning.unspecified import open_values
 from discreet.query.table import PrivateTable
 from discreet.testing import not_private
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
 
 ONE_IN_A_MILLION = 1e-6
 STATED = (0, 1_000_000)

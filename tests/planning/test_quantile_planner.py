@@ -14,7 +14,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.planning.plan import Plan
 from discreet.planning.quantile_planner import split_epsilon
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import plan_of
+from neighbor_bench import plan_of
 
 
 def plan(table: PrivateTable, epsilon: object = 1, **asked: Any) -> Plan:

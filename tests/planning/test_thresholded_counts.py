@@ -25,7 +25,7 @@ from discreet.planning.thresholded_counts import threshold_for, under_adding
 from discreet.planning.two_stage import Findings, TwoStagePlan, plan_two_stages
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import ApproximateEvent
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
 
 ROWS = pa.table({"p": [1, 2], "page": ["a", "b"], "v": [1.5, 2.5]})
 PUBLIC = dp.public(pa.table({"page": ["a", "a", "b"], "size": [1, 2, 3]}))

@@ -18,8 +18,8 @@ from discreet.inference.estimate import estimates
 from discreet.mechanisms.laplace import Laplace
 from discreet.planning.unlisted_values import MOST, tried_limits
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import plan_of
 from discreet.testing.scripted_words import splitmix
+from neighbor_bench import plan_of
 
 CITIES = 37
 

@@ -14,8 +14,8 @@ from ibis import _
 import discreet as dp
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import l1_distances
+from neighbor_bench import Bench
 
 NUMBERS = pa.table({"who": [i // 2 for i in range(40)], "v": list(range(40))})
 

@@ -15,8 +15,8 @@ import discreet as dp
 from discreet.errors import InvalidQuery
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import plan_of
 from discreet.testing.neighbors import l1_distances
+from neighbor_bench import plan_of
 
 NAN = math.nan
 VISITS = pa.table(

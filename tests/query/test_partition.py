@@ -14,7 +14,7 @@ from ibis import _
 import discreet as dp
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench, plan_of
+from neighbor_bench import Bench, plan_of
 
 KEYS = ["b", "a", None, "d"]
 ROWS = [(1, "a"), (1, "a"), (1, "b"), (1, "d"), (1, None), (2, "b"), (2, "a"), (2, "c"), (3, None), (None, "a")]

@@ -14,8 +14,8 @@ from ibis import _
 import discreet as dp
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.neighbors import l1_distances
+from neighbor_bench import Bench, plan_of
 
 ROWS = pa.table(
     {

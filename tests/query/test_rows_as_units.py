@@ -14,8 +14,8 @@ from ibis import _
 import discreet as dp
 from discreet.errors import DiscreetError, InvalidQuery
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import l1_distances
+from neighbor_bench import Bench
 
 ROWS = (("p", 0), ("p", 9), ("q", 9))
 TABLES = [rows for n in range(3) for rows in itertools.combinations_with_replacement(ROWS, n)]

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+import random_sql
 from discreet.statements.date_formats import FORMATS, OF_DUCKDB
 from discreet.statements.dialects import DIALECTS
-from discreet.testing import random_sql
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
 
 MOMENTS = [
     datetime.datetime(*parts)  # noqa: DTZ001 (naive means UTC here)

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+import random_sql
 from discreet.statements.epochs import SPANS, _is_whole
-from discreet.testing import random_sql
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
 
 MOMENTS = [
     datetime.datetime(*parts)  # noqa: DTZ001 (naive means UTC here)

@@ -17,13 +17,13 @@ import pytest
 from sqlglot import exp
 
 import discreet as dp
+import random_sql
 from discreet.statements.aggregate_functions import AGGREGATES
 from discreet.statements.casts import CASTS
 from discreet.statements.date_functions import CONSTANTS, PARTS, UNITS
 from discreet.statements.dialects import DIALECTS
 from discreet.statements.expressions import RULES
 from discreet.statements.statement_text import Text
-from discreet.testing import random_sql
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
 ACCEPTED = PAGE.split("## What is accepted")[1].split("## What is refused")[0]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import depth
 import discreet as dp
 from discreet.statements.dialects import DIALECTS
-from discreet.testing.neighbor_bench import Bench
-from discreet.testing.random_sql import ROWS, constants, meaning, plain, protected, values
+from neighbor_bench import Bench
+from random_sql import ROWS, constants, meaning, plain, protected, values
 
 Exact = Callable[[dp.Question], list[dict[str, Any]]]
 EXAMPLES = max(4, depth.examples(15))

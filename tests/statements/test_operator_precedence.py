@@ -17,8 +17,8 @@ import depth
 import discreet as dp
 from discreet.statements.dialects import DIALECTS
 from discreet.statements.operator_precedence import parser_of
-from discreet.testing.neighbor_bench import Bench
-from discreet.testing.random_sql import ROWS, meaning, patterns, plain, protected, renamed, sentences, values
+from neighbor_bench import Bench
+from random_sql import ROWS, meaning, patterns, plain, protected, renamed, sentences, values
 
 Exact = Callable[[dp.Question], list[dict[str, Any]]]
 EXAMPLES = max(4, depth.examples(15))

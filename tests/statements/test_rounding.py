@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.testing import random_sql
-from discreet.testing.neighbor_bench import Bench
+import random_sql
+from neighbor_bench import Bench
 
 PEOPLE = pa.table({"age": [17, 18, 40, 64, None, 33, 7, 90], "spending": [12.5, 0.0, 2.5, 3.75, None, 0.5, 1.5, 80.0]})
 

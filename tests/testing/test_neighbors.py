@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.query.question import Question
-from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.neighbors import (
     IDENTITIES,
     INTEGERS,
@@ -32,6 +31,7 @@ from discreet.testing.neighbors import (
     without,
 )
 from discreet.testing.questions import questions
+from neighbor_bench import Bench, plan_of
 
 KINDS = [*dict.fromkeys((*INTEGERS, *REALS, *MOMENTS, *IDENTITIES, pa.bool_(), pa.string(), pa.date32()))]
 UNIT = st.sampled_from(((), ("person",), ("person", "site")))

@@ -20,10 +20,10 @@ from discreet.distinct_values.count_distinct import count_distinct
 from discreet.errors import EngineError
 from discreet.ledger.ledger import stated_guarantee
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench
 from discreet.truncation.pair_totals import totals_of_pairs
 from discreet.truncation.total_reading import TotalReading
 from discreet.truncation.truncated_total import priced_total
+from neighbor_bench import Bench
 
 CALLS = pa.table(
     {

@@ -25,7 +25,7 @@ from discreet.curator import file_release
 from discreet.mechanisms.distributed_noise import DistributedNoise
 from discreet.planning.plan import Plan
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import STORES
+from neighbor_bench import STORES
 from temporary_spark import BRIEF, temporary_cluster, temporary_spark
 
 KEYS = 20_000

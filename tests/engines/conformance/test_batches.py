@@ -16,7 +16,7 @@ from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.noise_laws import Law
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
 
 ROWS = pa.table({
     "person": [i % 9 for i in range(60)], "plan": ["a", "b", "b", None, "c"] * 12,

@@ -17,8 +17,8 @@ from discreet.choices.choose_candidate import priced_choice
 from discreet.engines.engine import blocks_of
 from discreet.logs.top_keys import chosen
 from discreet.privacy.definitions import ROW
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import Rows, rows_of
+from neighbor_bench import Bench
 
 EXAMPLES = examples(20)
 COLUMNS = (

@@ -14,7 +14,7 @@ import pytest
 import discreet as dp
 from discreet.engines.engine import FAILED, UNCHARGED
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import STORES, plan_of
+from neighbor_bench import STORES, plan_of
 
 Backends = Callable[[str], Any]
 SECRET = "correct horse battery staple"  # noqa: S105 (made up, and never a key to anything)

@@ -15,8 +15,8 @@ from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import view_of
 from discreet.sensitivity.value_assignment import assigned
-from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.neighbors import TEXTS
+from neighbor_bench import Bench, plan_of
 
 Backends = Callable[[str], Any]
 LIMITS = (1, 2, 4, 60)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
 
 ASKED = """
     SELECT plan, COUNT(*) AS years, COUNT(DISTINCT person) AS users, AVG(visits) AS visits

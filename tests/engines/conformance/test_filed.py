@@ -17,7 +17,7 @@ from discreet.engines import postgresql, postgresql_copies
 from discreet.engines.engine import UNCHARGED
 from discreet.mechanisms.laplace import Laplace
 from discreet.query.question import Question
-from discreet.testing.neighbor_bench import STORES
+from neighbor_bench import STORES
 
 ROWS = pa.table(
     {

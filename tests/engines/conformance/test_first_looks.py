@@ -18,8 +18,8 @@ from discreet.planning.group_keys import UNKNOWN
 from discreet.planning.two_stage import plan_two_stages
 from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.testing import splitmix
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import Rows, rows_of
+from neighbor_bench import Bench
 
 EXAMPLES = examples(60)
 COLUMNS = (

@@ -12,8 +12,8 @@ import pytest
 
 import discreet as dp
 from discreet.mechanisms.gaussian import Gaussian
-from discreet.testing.neighbor_bench import Bench
 from hierarchy_fixtures import KEYS, PATH, ROWS, STATED, STATES
+from neighbor_bench import Bench
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ import pytest
 import discreet as dp
 from discreet.logs.user_item_pairs import bounded, pairs, totals
 from discreet.query.table_view import view_of
-from discreet.testing.engine_tables import into_spark
+from tables_in_engines import into_spark
 
 ITEMS: dict[str, list[Any]] = {
     "text": ["a", "b", "a", None, "c", "a", "B"],

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from depth import examples
 from discreet.engines import unit_entries
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import NeighborPair, neighbors, rows_of, schemas
 from drawn_batches import batches, declared, distances, plan_of
 from drawn_hierarchies import PRICES, hierarchies, in_all_places, level_distances, level_plan_of
+from neighbor_bench import Bench
 from neighbor_claims import check_neighbors
 
 EXAMPLES = examples(10)

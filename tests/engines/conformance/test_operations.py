@@ -17,7 +17,7 @@ from discreet.language.checked_expressions import Kind
 from discreet.planning.plan import Plan
 from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench, plan_of
+from neighbor_bench import Bench, plan_of
 
 Backends = Callable[[str], Any]
 MOMENTS = ("0001-01-01", "1970-01-01", "2000-02-29", "2026-01-01")

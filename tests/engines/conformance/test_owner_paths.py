@@ -13,7 +13,7 @@ from ibis import _
 
 import discreet as dp
 from depth import examples
-from discreet.testing.neighbor_bench import STORES, Bench
+from neighbor_bench import STORES, Bench
 from neighbor_claims import check_neighbors
 from owned_tables import OwnedPair, owned_pairs, protected, totals
 

@@ -11,8 +11,8 @@ from ibis import _
 
 import discreet as dp
 from discreet.ledger.ledger import stated_guarantee
-from discreet.testing.neighbor_bench import Bench
 from discreet.truncation.truncated_total import priced_total
+from neighbor_bench import Bench
 
 Backends = Callable[[str], Any]
 NUMBERS = range(50)

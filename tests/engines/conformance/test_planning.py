@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.engine_selection import opened
-from discreet.testing.neighbor_bench import Bench, plan_of
+from neighbor_bench import Bench, plan_of
 
 
 @pytest.mark.engine("postgresql")

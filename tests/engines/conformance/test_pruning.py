@@ -16,8 +16,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine_selection import opened
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import STORES, plan_of
 from discreet.testing.neighbors import l1_distances
+from neighbor_bench import STORES, plan_of
 
 NAN, INF = math.nan, math.inf
 TABLES: dict[str, tuple[list[float], float]] = {

@@ -14,8 +14,8 @@ import discreet as dp
 from conformance_corpus import BOUNDS, KEYS, rows
 from depth import examples
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import STORES, Bench, plan_of
 from discreet.testing.neighbors import Rows, mass_distances, neighbors, rows_of
+from neighbor_bench import STORES, Bench, plan_of
 
 Backends = Callable[[str], Any]
 EXAMPLES = examples(75)

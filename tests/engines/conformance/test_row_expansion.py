@@ -12,7 +12,7 @@ from ibis import _
 
 from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench, plan_of
+from neighbor_bench import Bench, plan_of
 
 Backends = Callable[[str], Any]
 PARTS = ["", "x", "y", "z", "a", "é", "é,", "%", "\\", "aa", "b a", "'", None]

@@ -20,7 +20,7 @@ from discreet.mechanisms.distributed_noise import DistributedNoise
 from discreet.noise.entropy import random_key
 from discreet.planning.plan import Plan
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import STORES, plan_of
+from neighbor_bench import STORES, plan_of
 
 KEYS = 10_000
 pytestmark = pytest.mark.engine("spark")

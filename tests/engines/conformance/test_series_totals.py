@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dp
 from discreet.series.kept_steps import KeptSteps
-from discreet.testing.neighbor_bench import STORES
+from neighbor_bench import STORES
 from series_fixtures import DAYS, ROWS, asked, day, exact, protected, until
 
 

@@ -14,7 +14,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.engines.spark_settings import FIXED, PREFIX, is_ignored
-from discreet.testing.neighbor_bench import STORES, plan_of
+from neighbor_bench import STORES, plan_of
 from spark_names import RESET
 
 pytestmark = pytest.mark.engine("spark")

@@ -13,7 +13,7 @@ from ibis import _
 import discreet as dp
 from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import STORES, Bench
+from neighbor_bench import STORES, Bench
 
 Backends = Callable[[str], Any]
 DAY = datetime.date

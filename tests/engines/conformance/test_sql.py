@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 import depth
 import discreet as dp
+import random_sql
 from discreet.inference.estimate import estimates
 from discreet.statements.date_formats import FORMATS
 from discreet.statements.dialects import DIALECTS as DIALECTS_OF_SQL
-from discreet.testing import random_sql
-from discreet.testing.neighbor_bench import STORES, Bench
+from neighbor_bench import STORES, Bench
 
 Backends = Callable[[str], Any]
 PAGE = (Path(__file__).parents[3] / "docs" / "sql.md").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from depth import examples
-from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import Rows, neighbors, rows_of
+from neighbor_bench import Bench
 from total_claims import check_distinct, check_total, check_unlisted
 
 EXAMPLES = examples(20)

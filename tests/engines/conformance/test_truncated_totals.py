@@ -13,8 +13,8 @@ from ibis import _
 
 from discreet.ledger.ledger import stated_guarantee
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbor_bench import Bench
 from discreet.truncation.truncated_total import priced_total
+from neighbor_bench import Bench
 
 Backends = Callable[[str], Any]
 DATA = pa.table(

@@ -18,8 +18,8 @@ from discreet.logs.top_keys import chosen
 from discreet.planning.two_stage import plan_two_stages
 from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
-from discreet.testing.engine_tables import into_postgresql
-from discreet.testing.neighbor_bench import Bench
+from neighbor_bench import Bench
+from tables_in_engines import into_postgresql
 
 Backends = Callable[[str], Any]
 NAN, INF, UTC = float("nan"), float("inf"), datetime.UTC

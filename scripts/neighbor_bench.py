@@ -22,8 +22,8 @@ from discreet.planning.planner import price
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.selection.rank_exponential import Histogram
-from discreet.testing.engine_tables import into_postgresql, into_spark
 from discreet.workloads.cell_tables import Cells
+from tables_in_engines import into_postgresql, into_spark
 
 NAME = "on the bench"
 STORES = {"postgres": into_postgresql, "pyspark": into_spark}

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it has no types
 import pytest
 
-from discreet.query.document_schema import document_schema
+from question_schema import document_schema
 from random_documents import ASKED, tables
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "question-1.schema.json"
