@@ -25,8 +25,8 @@ from discreet.query.question import Question
 from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.selection.partition_selection import KeySelection
 from discreet.testing.neighbors import NeighborPair, Rows, l1_distances, pairs
-from discreet.testing.questions import conditions
 from neighbor_bench import Bench
+from random_questions import conditions
 
 EXAMPLES = examples(2)
 COLUMNS = ("plan", "i", "b", "day", "at", "site")

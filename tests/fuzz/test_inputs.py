@@ -25,8 +25,8 @@ from discreet.engines.multi_table_engine import TableEngine, TablePart, several_
 from discreet.errors import InvalidQuery
 from discreet.planning.plan import Plan
 from discreet.testing.neighbors import Rows, l1_distances, rows_of
-from discreet.testing.questions import questions
 from neighbor_bench import plan_of
+from random_questions import questions
 
 EXAMPLES = examples(30)
 PLAIN = (

@@ -17,8 +17,8 @@ from discreet.language.checked_expressions import DTYPES, Value
 from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbors import Rows, rows_of, schemas
-from discreet.testing.questions import conditions, numbers
 from neighbor_bench import Bench
+from random_questions import conditions, numbers
 
 EXAMPLES = examples(4)
 AT_ONCE = 8

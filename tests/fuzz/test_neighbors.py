@@ -30,8 +30,8 @@ from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.sensitivity.contributions import Size, sensitivity
 from discreet.testing.neighbors import NeighborPair, Rows, databases, l1_distances, mass_distances, pairs, without
-from discreet.testing.questions import combined, questions
 from neighbor_bench import Bench, plan_of
+from random_questions import combined, questions
 
 EXAMPLES = examples()
 EPSILONS = (0.001, 0.1, 1, 3, 1000)

@@ -30,8 +30,8 @@ from discreet.testing.neighbors import (
     schemas,
     without,
 )
-from discreet.testing.questions import questions
 from neighbor_bench import Bench, plan_of
+from random_questions import questions
 
 KINDS = [*dict.fromkeys((*INTEGERS, *REALS, *MOMENTS, *IDENTITIES, pa.bool_(), pa.string(), pa.date32()))]
 UNIT = st.sampled_from(((), ("person",), ("person", "site")))

@@ -8,8 +8,8 @@ Nothing that is released with the noise from here is private, and its receipt sa
 - `scripted`, `splitmix`: sources of words that can be foreseen.
 - `chi_square_p`, `joint_p`, `vectors_p`, `binomial_p`, `clopper_pearson`: does a sample follow the promised law?
 - `planted`: samplers that are wrong on purpose, to try such tests on.
-- `discreet.testing.neighbors`: hostile tables, their neighbors and random questions, as strategies of Hypothesis
-  (which has to be installed).
+- `discreet.testing.neighbors`: hostile tables and their neighbors, as strategies of Hypothesis (which has to be
+  installed).
 """
 
 from __future__ import annotations

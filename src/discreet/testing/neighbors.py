@@ -1,9 +1,9 @@
 """Hostile tables and their neighbors: strategies of Hypothesis, and plain functions. Needs Hypothesis.
 
 What a privacy claim says is about two tables that differ by one unit. `pairs` draws such tables from values that break
-things: the ends of every type, NULL, NaN, infinities, negative zero, odd Unicode, units without a name. With the
-questions of `discreet.testing.questions` they try the claim of a whole plan: `l1_distances` never exceeds the
-sensitivity. `databases` draws several tables, and neighbors that differ in all of them at once.
+things: the ends of every type, NULL, NaN, infinities, negative zero, odd Unicode, units without a name. The
+totals of a plan on both try the claim of the plan: `l1_distances` never exceeds the sensitivity. `databases` draws
+several tables, and neighbors that differ in all of them at once.
 """
 
 from __future__ import annotations
