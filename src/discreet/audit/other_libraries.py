@@ -19,7 +19,7 @@ from unittest.mock import patch
 import numpy as np
 
 from discreet.audit.adjacency import flat, l1, l2, largest
-from discreet.audit.recording import Call, CallRecorder, RecordedCost, here
+from discreet.audit.recording import Call, CallRecorder, FreeMetric, RecordedCost, here
 
 
 @dataclass(frozen=True)
@@ -176,21 +176,15 @@ def _watched(plain: Callable[..., Any], recorder: CallRecorder, metric: Callable
 
 
 @dataclass(frozen=True)
-class QueryableMetric:
+class QueryableMetric(FreeMetric):
     """A question to a queryable, which was paid for when that was made."""
 
     norm = "none"
-    declared = None
 
     def distance(self, first: Any, second: Any) -> float:
         """Nothing: a question is public."""
         del first, second
         return 0.0
-
-    def cost(self, first: Any, second: Any) -> RecordedCost:
-        """Nothing."""
-        del first, second
-        return RecordedCost()
 
 
 def _asked(plain: Callable[..., Any], recorder: CallRecorder) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.audit.adjacency import MechanismMetric
 from discreet.audit.code_locations import PACKAGE
-from discreet.audit.recording import Call, CallRecorder, RecordedCost, here
+from discreet.audit.recording import Call, CallRecorder, FreeMetric, here
 from discreet.mechanisms.distributed_noise import DistributedNoise
 from discreet.noise.entropy import _ACCESS, Stream
 from discreet.noise.keyed_streams import ReleaseKey
@@ -98,20 +98,14 @@ def _array(value: Any) -> Any:
     return np.array(value, dtype=object) if is_cut else found
 
 
-class RandomWordsMetric:
+class RandomWordsMetric(FreeMetric):
     """Random words that no mechanism asked for: a first guess, an order. They are free, and must not tell of rows."""
 
-    declared = None
     norm = "number of words"
 
     def distance(self, first: Any, second: Any) -> float:
         """How many words more."""
         return float(abs(first - second))
-
-    def cost(self, first: Any, second: Any) -> RecordedCost:
-        """Nothing."""
-        del first, second
-        return RecordedCost()
 
 
 def _coins(recorder: CallRecorder) -> Callable[..., Any]:

@@ -37,6 +37,17 @@ class InputMetric(Protocol):
         """What the two cost, by the noise that was really asked for."""
 
 
+class FreeMetric:
+    """What costs nothing: it is public, or it was paid for elsewhere."""
+
+    declared = None
+
+    def cost(self, first: Any, second: Any) -> RecordedCost:
+        """Nothing."""
+        del first, second
+        return RecordedCost()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Call:
     """One use of chance by the pipeline."""
