@@ -11,7 +11,7 @@ from discreet.errors import InvalidQuery, expected
 from discreet.inference.post_processing import Processing, expectation
 from discreet.language.checked_expressions import Kind
 from discreet.planning.group_keys import Keys
-from discreet.planning.plan import Plan, Query
+from discreet.planning.plan import Plan
 from discreet.query.epsilon_for_accuracy import targets_of
 from discreet.query.explanation import Explanation
 from discreet.query.listed_batch_question import ListedBatchQuestion
@@ -85,7 +85,7 @@ class StackedQuestion(Question):
 
     def plan(self, **stated: Any) -> Plan:
         """The priced question."""
-        return _of(self._batch, self._query, **stated)
+        return self._batch.plan(**_plain(stated)).stacked(self._query)
 
     def explain(self, *, within: Any = None, **stated: Any) -> Explanation:
         """What each grouping would cost and how good it would be; arguments as of ``Question.explain``."""
@@ -110,7 +110,3 @@ def _plain(stated: dict[str, Any]) -> dict[str, Any]:
             cure = "leave it out, or ask for the groupings one by one."
             raise InvalidQuery(expected(f"no {name} beside several groupings", name, value, cure))
     return stated
-
-
-def _of(batch: ListedBatchQuestion, query: Query, **stated: Any) -> Plan:
-    return batch.plan(**_plain(stated)).stacked(query)
