@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.exact.public_names import loading
+from discreet.public_names import loading
 
 if TYPE_CHECKING:
     from discreet.audit.epsilon_lower_bound import drawn as drawn

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.exact.public_names import loading
+from discreet.public_names import loading
 
 if TYPE_CHECKING:
     from discreet.series.noisy_stream import NoisyStream as NoisyStream

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.exact.public_names import loading
+from discreet.public_names import loading
 
 if TYPE_CHECKING:
     from discreet.testing.example_tables import not_private as not_private

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.exact.public_names import loading
+from discreet.public_names import loading
 
 if TYPE_CHECKING:
     from discreet.accounting.calibration import gaussian_sigma as gaussian_sigma

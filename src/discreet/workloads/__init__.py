@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.exact.public_names import loading
+from discreet.public_names import loading
 
 if TYPE_CHECKING:
     from discreet.workloads.cell_tables import CellTable as CellTable
