@@ -6,6 +6,7 @@ Each table is asked once for its exact totals; the noise is then drawn 300 times
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -268,3 +269,59 @@ def test_a_trusted_end_is_caught(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(quantile_estimates, "noise_quantile_at_end", lambda *_noise: -(10**18))
     table = protected(bench, SHAPES["constant"](5), weighted=False)
     assert all(too_many(many) for _name, many in misses(bench, table, FEW_ENDS, epsilon=1.2))
+
+
+PERSONS = {"g": np.repeat(np.arange(len(SIZES)), SIZES)}
+"""The group of each person, of as many as a group has."""
+RANKED = {"q": lambda t: t.age.quantile([0.1, 0.5, 0.9]), "lo": lambda t: t.age.min(), "hi": lambda t: t.age.max()}
+
+
+def of_persons(shape: str) -> pa.Table:
+    """Persons with one to three rows each, in groups of 0 to 50 of them."""
+    rows = 1 + np.arange(len(PERSONS["g"])) % 3
+    group = np.repeat(PERSONS["g"], rows)
+    ages = np.concatenate([SHAPES[shape](int((group == g).sum())) for g in range(len(SIZES))])
+    return pa.table({"unit": np.repeat(np.arange(len(rows)), rows), "g": group, "age": ages})
+
+
+def missed_in_groups(bench: Bench, shape: str, epsilon: float, *, grouped: bool = True) -> dict[tuple[str, int], int]:
+    """How often the interval of each ranked column fails in each group, or of all persons: of 300 draws."""
+    keys = {"keys": {"g": list(range(len(SIZES)))}} if grouped else {}
+    table = bench.protect(of_persons(shape), unit="unit", max_groups=1, max_rows=2, bounds={"age": (LOW, HIGH)}, **keys)
+    asked: Any = table.group_by("g").agg(**RANKED) if grouped else table.agg(**RANKED)
+    plan = plan_of(asked, epsilon=epsilon)
+    groups, noisy, masses = plan.query.cells, [], bench.masses(plan)
+    for one, mass in zip(plan.ranks, masses, strict=True):
+        draw = np.repeat(np.arange(DRAWS), len(mass.cell))
+        many = Histogram(
+            draw * groups + np.tile(mass.group, DRAWS), np.tile(mass.cell, DRAWS), np.tile(mass.mass, DRAWS)
+        )
+        noisy.append(one.cuts.made(many, DRAWS * groups, splitmix(11)))
+    found, seen = estimates(plan, noisy, CONFIDENCE), {}
+    for column, g in itertools.product(plan.columns, range(groups)):
+        whole = masses[column.ranks or 0]
+        own = Histogram(*(part[whole.group == g] for part in (whole.group, whole.cell, whole.mass)))
+        if len(own.cell):
+            name = column.aggregate.name
+            ends = Estimate(*(part[g::groups] for part in (found[name].values, found[name].low, found[name].high)))
+            seen[name, SIZES[g] if grouped else sum(SIZES)] = missed(ends, *cells_of(plan, column, own))
+    return seen
+
+
+@pytest.mark.long
+@pytest.mark.cases
+@pytest.mark.parametrize("epsilon", [1.5, 9, 60])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_intervals_of_ranks_hold_for_persons(bench: Bench, shape: str, epsilon: float) -> None:
+    """Quantiles together and both ends, of persons with several rows, as a whole and in groups."""
+    for grouped, cases in ((True, 5 * len(SIZES[1:])), (False, 5)):
+        found = missed_in_groups(bench, shape, epsilon, grouped=grouped)
+        assert len(found) == cases
+        assert not {case: many for case, many in found.items() if too_many(many)}
+
+
+def test_intervals_of_persons_without_doubt_are_caught(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the counts of rows between the cuts had no noise."""
+    monkeypatch.setattr(quantile_estimates, "noise_quantiles", lambda one, *_asked: np.zeros(len(one.cuts.counted)))
+    found = missed_in_groups(bench, "spread", 1.5)
+    assert sum(too_many(many) for (name, _persons), many in found.items() if name.startswith("q")) > 5

@@ -58,6 +58,17 @@ def test_stretches_of_a_stage_do_not_overlap(many: int) -> None:
     assert len(places) == many
 
 
+@pytest.mark.parametrize("many", [1, 3, 15, 16, 40])
+def test_masses_lie_between_rungs(many: int) -> None:
+    """Each wanted cut lies between two rungs that are counted; where the masses say more than that, all are."""
+    cuts, places = of_quantiles(shares(many), LIKE, Fraction(1))
+    rungs = set(range(cuts.size)) - set(places)
+    assert cuts.counted == (sorted(rungs) if many < MANY else list(range(many)))
+    assert cuts.masses == len(cuts.counted) + 1
+    if many < MANY:
+        assert all({place - 1, place + 1} <= rungs for place in places)
+
+
 def test_an_end_lies_one_likely_miss_away() -> None:
     for top in (False, True):
         cuts = of_end(LIKE, Fraction(1, 2), 4, top=top, row=1)

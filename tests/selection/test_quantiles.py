@@ -171,6 +171,23 @@ def test_masses_lie_between_the_cuts() -> None:
     assert 0 <= found[1, 0] // rank_exponential.PARTS < 10
 
 
+def test_masses_pass_over_uncounted_cuts() -> None:
+    """They are those between the counted cuts, of all rows together; and so one unit moves them by no more."""
+    cuts = QuantileCuts(
+        stages=stages([Fraction(1, 4), HALF, Fraction(3, 4)], Fraction(2000)),
+        cells=10,
+        mass=1,
+        counting=Fraction(10**9),
+        uncounted=(1,),
+    )
+    assert (cuts.counted, cuts.masses) == ([0, 2], 3)
+    table = (0, 4, 0, 4, 0, 0, 4, 0, 4, 0)
+    found = cuts.made(histogram((table,)), 1, fresh_words())
+    assert found.shape == (1, 6)
+    assert (found[:, 3:] // rank_exponential.UNIT).sum() == 16
+    assert (found[0, 3:] // rank_exponential.UNIT).tolist() == [4, 8, 4]
+
+
 def test_levels_halve_what_is_left() -> None:
     found = levels([Fraction(i, 10) for i in range(1, 10)])
     assert [len(level) for level in found] == [1, 2, 4, 2]

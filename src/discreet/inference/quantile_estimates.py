@@ -8,12 +8,16 @@ Requires
 Relies on
     `noise.laplace_sum.quantile` and `chernoff`: bounds on a weighted sum of noise.
 Proof
-    Given the cuts, the masses have fresh noise. Let D_i = (1 - a) (mass below cut i) - a (mass above it): below 0 if
-    and only if less than the share a lies below, which puts the quantile at or above cut i. Its noise exceeds t_i with
-    probability at most (1 - confidence) / 2. For the lower end, go up from the lowest cut as long as D_i is seen below
-    -t_i, and take the last. The end is too high only if some D_i >= 0 was seen below -t_i; D_i >= 0 for all further
-    cuts too, so the first such cut is where it went wrong, and that has probability (1 - confidence) / 2 (tests in a
-    fixed order). The upper end likewise. If no cut is certain, the end is that of the range.
+    Given the cuts, the masses between the counted ones have fresh noise. Let D_i = (1 - a) (mass below cut i) - a (mass
+    above it): below 0 if and only if less than the share a lies below, which puts the quantile at or above cut i. Its
+    noise exceeds t_i with probability at most m. For the lower end, go up from the lowest cut as long as D_i is seen
+    below -t_i, and take the last. The end is too high only if some D_i >= 0 was seen below -t_i; D_i >= 0 for all
+    further cuts too, so the first such cut is where it went wrong, and that has probability m at most (tests in a fixed
+    order). The upper end likewise. If no cut is certain, the end is that of the range.
+    *One side.* Unless masses decide which value is released, it is a cut, and the ends are moved to include it. The
+    quantile lies below the cut or not. If not, no lower end is above it, as none is above the cut; if so, no upper end
+    is below it. So one side alone can be wrong, and may be so with probability 1 - confidence. Where masses do decide,
+    the cut that is meant depends on the noise, and either side has half of that.
     *Chernoff.* P(S >= t) <= exp(-h t) E exp(h S) for every h, and E exp(h c Z) = 1 / (1 - (h c)^2) for Laplace Z of
     scale 1; discrete noise of step g is within g of it.
     *Maximum.* Given the cut, the mass M at or above its cell has fresh noise, which exceeds t with probability at most
@@ -26,6 +30,8 @@ Rounding
 Source
     Maurer, Hothorn, Lehmacher (1995): testing in a fixed order. Chernoff (1952).
 Mutant
+    sides-are-sure: what one side may be wrong by is given to either side where both can be; killed by
+    test_an_interval_of_many_quantiles_may_be_wrong_on_either_side.
     any-certain-cut: the innermost certain cut is taken, whatever lies before it; killed by test_doubt_ends_the_search.
     ends-of-the-lattice: the range ends with the last point of the lattice, and not with the stated bound; killed by
     test_the_range_ends_with_the_stated_bounds.
@@ -69,14 +75,14 @@ def rank_estimates(plan: Plan, column: Column, released: NDArray[Any], confidenc
     """The values of a column of ranks and their intervals; `released` is what its block's mechanism gave."""
     priced = plan.ranks[column.ranks or 0]
     size = priced.cuts.size
-    cuts = released[:, :size]
+    cuts, counted = released[:, :size], released[:, priced.cuts.counted]
     if not priced.block.shares:
         place = (cuts[:, 0] // PARTS).astype(np.int64)
         low, high = end_interval(priced, place, released[:, size:], confidence)
     else:
         masses = released[:, size:].astype(np.float64) / UNIT / priced.steps
         share = column.aggregate.share or Fraction(1, 2)
-        low, high = (end // PARTS for end in interval(priced, cuts, masses, share, confidence))
+        low, high = (end // PARTS for end in interval(priced, counted, masses, share, confidence))
         position = cuts[:, priced.places[column.place]]
         place = (interpolated(priced, cuts, masses, share) if priced.is_recounted else position // PARTS).astype(
             np.int64
@@ -122,17 +128,21 @@ def interval(
 
 
 def noise_quantiles(priced: PricedRanks, share: float, confidence: float) -> Reals:
-    """For each cut by how many rows the noise in (1 - share) below - share above is off, with this confidence."""
-    size = priced.cuts.size
-    noise = priced.cuts.noise
+    """For each counted cut by how many rows the noise in (1 - share) below - share above is off on either side, but for
+    the chance that an interval of this confidence has to be wrong on that side.
+    """
+    size, noise = len(priced.cuts.counted), priced.cuts.noise
     if noise is None:
         return np.full(size, np.inf)
+    one_side = confidence if priced.is_recounted else 2 * fraction("confidence", confidence) - 1
+    if one_side <= 0:
+        return np.zeros(size)
     below = np.arange(1, size + 1)
     step, scale = float(1 / noise.scale), float(noise.scale / (UNIT * priced.steps))
     if size + 1 <= MOST_TERMS:
         terms = np.where(np.arange(size + 1) < below[:, None], 1 - share, share)
-        return np.asarray(quantile(terms, confidence, step=step)) * scale
-    miss = (1 - confidence) / 2
+        return np.asarray(quantile(terms, one_side, step=step)) * scale
+    miss = float(1 - one_side) / 2
     return np.array([chernoff(n, size + 1 - n, share, miss) + step * (n * (1 - share) + (size + 1 - n) * share)
                      for n in below.tolist()]) * scale  # fmt: skip
 

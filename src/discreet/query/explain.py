@@ -176,7 +176,7 @@ def _ranks(one: PricedRanks) -> dict[str, Any]:
         "of": value.text,
         "range": None if value.interval is None else float_text(value.interval),
         "where": None if where is None else where.text,
-        "components": one.cuts.size + (0 if noise is None else one.cuts.size + 1),
+        "components": one.cuts.size + one.cuts.masses,
         "mechanism": "exponential on ranks" + ("" if noise is None else ", discrete Laplace on the rows between"),
         "stages": len(one.cuts.stages),
         "steps": one.steps,

@@ -20,9 +20,9 @@ Proof
     those of the stage no more than epsilon: a bounded range. A replacement is a removal and an addition: r is halved.
     For a single cut it need not be: then d, d' <= mass, and s moves by x' - x - a (d' - d), which is at most the larger
     of d and d' in size: r = epsilon / (2 mass).
-    *Masses.* Those between neighboring cuts add up to that of the group; a unit moves them by at most `mass` in L1
-    norm, by twice that if replaced. In units of 1 / UNIT they are integers, and get discrete Laplace noise. That holds
-    for any places that are public by then, such as the outer side of the cell in which a tied cut lies.
+    *Masses.* Those between neighboring `counted` cuts add up to that of the group; a unit moves them by at most `mass`
+    in L1 norm, by twice that if replaced. In units of 1 / UNIT they are integers, and get discrete Laplace noise. That
+    holds for any places that are public by then, such as the outer side of the cell in which a tied cut lies.
     *Tied.* The least |s| over a cell is the distance of 0 from [s at its start, s at its end]. Both ends move as
     above, with the unit's mass in the cell counted above the one and below the other: by w d at most.
     *Bound.* With N positions, the |s| of the one that is drawn is within log(N / miss) / r of the best, but for a
@@ -101,6 +101,8 @@ class QuantileCuts:
     replaced: bool = False
     counting: Fraction | None = None
     """The epsilon of the masses between the cuts; none if they are not wanted."""
+    uncounted: tuple[int, ...] = ()
+    """The places of cuts that no mass begins or ends with: it reaches to the next one."""
     tied: bool = False
     """Whether a cell is as good as the best way to divide it, which says most where no cut is made within a cut."""
 
@@ -108,6 +110,16 @@ class QuantileCuts:
     def size(self) -> int:
         """How many cuts there are."""
         return sum(len(stage.cuts) for stage in self.stages)
+
+    @property
+    def counted(self) -> list[int]:
+        """The places of the cuts between which masses are counted, ascending."""
+        return [place for place in range(self.size) if place not in self.uncounted]
+
+    @property
+    def masses(self) -> int:
+        """How many masses of a group are counted."""
+        return 0 if self.counting is None else len(self.counted) + 1
 
     @property
     def epsilon(self) -> Fraction:
@@ -145,7 +157,7 @@ class QuantileCuts:
     def made(self, histogram: Histogram, groups: int, words: RandomWords) -> NDArray[np.object_]:
         """For each group the positions of its cuts, in ascending order, and the noisy masses around them, in units.
 
-        Shape (groups, size), or (groups, 2 * size + 1); Python integers. A position is PARTS times a cell, and less
+        Shape (groups, size), or (groups, size + `masses`); Python integers. A position is PARTS times a cell, and less
         than PARTS more.
         """
         line = CandidateLine.of(histogram, cells=self.cells, groups=groups)
@@ -159,7 +171,7 @@ class QuantileCuts:
         noise = self.noise
         if noise is None:
             return result
-        sides = self._outer(cuts) if self.tied else cuts
+        sides = self._outer(cuts) if self.tied else cuts[self.counted]
         ends = np.vstack([origin, sides, origin + line.length - 1])
         between = np.diff(line.mass_below(ends), axis=0).T
         return np.hstack([result, noise.add_noise(np.ascontiguousarray(between), words).astype(object)])
