@@ -1,4 +1,4 @@
-"""Five tasks in discreet, OpenDP, Tumult, SmartNoise and diffprivlib: what each writes, how far off it is, how long.
+"""Five tasks in discreet and five other libraries: what each writes, how far off it is, how long.
 
 ``python benchmarks/five_tasks.py --python opendp=PATH --python tumult=PATH ...`` runs `rivals/tasks_NAME.py` with the
 given Python for each rival, since their requirements clash, and discreet with the running one; who is not named is left
@@ -33,12 +33,14 @@ LIBRARIES = {
     "tumult": "Tumult Analytics",
     "smartnoise": "SmartNoise SQL",
     "diffprivlib": "diffprivlib",
+    "pipelinedp": "PipelineDP",
 }
 INSTALL = {
     "opendp": "opendp[polars] pyarrow",
     "tumult": "tmlt.analytics",
     "smartnoise": "smartnoise-sql pyarrow",
     "diffprivlib": "diffprivlib pyarrow pandas 'scikit-learn<1.8'",
+    "pipelinedp": "pipeline-dp pyarrow",
 }
 COPIES = 50
 """How often the bundled table is repeated, with new persons each time: a million rows."""
@@ -69,13 +71,13 @@ def write_table(path: Path, copies: int) -> dict[str, dict[str, float]]:
     }
 
 
-def told(python: str, name: str, path: Path, task: str, runs: int) -> dict[str, Any]:
+def told(python: str, name: str, path: Path, task: str, runs: int, *, patience: float) -> dict[str, Any]:
     """What a library answers to one task, in a process of its own."""
     words = [python, str(HERE / "rivals" / "tasks.py"), name, str(path), task, str(runs)]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE)  # noqa: S603 - ours
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=patience)  # noqa: S603 - ours
     except subprocess.TimeoutExpired:
-        return {"outcome": "late"}
+        return {"outcome": "late", "patience": patience}
     if done.returncode:
         print(done.stderr, file=sys.stderr)
         return {"outcome": "failed"}
@@ -96,7 +98,7 @@ def cell(answered: dict[str, Any], truth: dict[str, float]) -> str:
         case "absent":
             return "cannot"
         case "late":
-            return f"not in {PATIENCE} s"
+            return f"not in {answered['patience']:g} s"
         case "failed":
             return "fails"
     far, share = error(answered["answers"], truth)
@@ -104,7 +106,7 @@ def cell(answered: dict[str, Any], truth: dict[str, float]) -> str:
     return f"{far:.2g}{found}; {statistics.median(answered['seconds']):.2g} s"
 
 
-def figures(pythons: dict[str, str], copies: int, runs: int) -> str:
+def figures(pythons: dict[str, str], copies: int, runs: int, patience: float) -> str:
     """The table of errors and times, as Markdown."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "people.parquet"
@@ -113,7 +115,7 @@ def figures(pythons: dict[str, str], copies: int, runs: int) -> str:
         for name, python in pythons.items():
             version, cells = "", []
             for task in TASKS:
-                outcome = told(python, name, path, task, runs)
+                outcome = told(python, name, path, task, runs, patience=patience)
                 version = f" {outcome['version']}" if "version" in outcome else version
                 cells.append(cell(outcome, truths[task]))
                 print(f"{LIBRARIES[name]}: {task}: {cells[-1]}", file=sys.stderr, flush=True)
@@ -170,6 +172,7 @@ def main() -> None:
     parser.add_argument("--python", action="append", default=[], metavar="NAME=PATH", help="a rival, and its Python")
     parser.add_argument("--copies", type=int, default=COPIES)
     parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds for all runs of a task")
     parser.add_argument("--page", action="store_true", help="write figures and code into docs/coming-from.md")
     parser.add_argument("--code", action="store_true", help="write the code alone, and keep the figures")
     given = parser.parse_args()
@@ -182,7 +185,7 @@ def main() -> None:
             print(
                 f"{LIBRARIES[name]} is left out: pip install {packages}, in an environment of its own", file=sys.stderr
             )
-    table = figures(pythons, given.copies, given.runs)
+    table = figures(pythons, given.copies, given.runs, given.patience)
     print(table)
     if given.page:
         PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")
