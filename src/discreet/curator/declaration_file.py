@@ -315,7 +315,8 @@ class DeclarationFile:
 
     def _unit(self) -> str | list[str] | Row:
         if self.each_of:
-            return self._pair()
+            pair: list[str] = self.text.get("table", "each_of")
+            return pair
         cure = 'say who is protected: unit = "person" names a column, unit = "row" says that each row is a person.'
         stated: str | list[str] = self.text.needed("table", "unit", cure=cure)
         return ROW if stated == EACH_ROW else stated
@@ -325,17 +326,6 @@ class DeclarationFile:
             cure = "name one that has unit: a replay leaves out the rows that one unit has, and no others."
             raise self.text.refusal(("table", "each_of"), "a unit", self.text.get("table", "each_of"), cure)
         return self._unit()
-
-    def _pair(self) -> list[str]:
-        """The two columns, with nothing beside them that is of no use there."""
-        cure = "leave it out: each_of says who is protected, and truncated_total, which alone is asked, needs no more."
-        unused: list[tuple[str, ...]] = [("table", name) for name in ("unit", "via", "limits", "keep_steps")]
-        unused += [("columns", name, fact) for name in self.text.columns for fact in ("keys", "null")]
-        for path in unused:
-            if (value := self.text.get(*path)) is not None:
-                raise self.text.refusal(path, f"no {path[-1]} beside each_of", value, cure)
-        found: list[str] = self.text.get("table", "each_of")
-        return found
 
     def _limits(self, unit: str | list[str] | Row) -> StatedLimits:
         known = Declaration(name="", unit=() if unit is ROW else ("unit",))

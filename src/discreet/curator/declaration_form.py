@@ -129,6 +129,7 @@ class DeclarationText:
             text._table(("columns", column), text._section(("columns", column)), COLUMN)
         text._table(("budget",), values.get("budget", {}), BUDGET)
         text._answered()
+        text._nothing_beside_pairs()
         return text
 
     def get(self, *path: str) -> Any:
@@ -183,6 +184,15 @@ class DeclarationText:
             if name not in names:
                 where = f"a key of [{'.'.join(path)}]" if path else "a table of a declaration"
                 raise self.refusal((*path, name), where, name, nearest(name, names))
+
+    def _nothing_beside_pairs(self) -> None:
+        """Refuses what is of no use where a row belongs to two people each."""
+        cure = "leave it out: each_of says who is protected, and truncated_total, which alone is asked, needs no more."
+        unused: list[tuple[str, ...]] = [("table", name) for name in ("unit", "via", "limits", "keep_steps")]
+        unused += [("columns", name, fact) for name in self.columns for fact in ("keys", "null")]
+        for path in unused if self.get("table", "each_of") is not None else ():
+            if (value := self.get(*path)) is not None:
+                raise self.refusal(path, f"no {path[-1]} beside each_of", value, cure)
 
     def _answered(self) -> None:
         """Refuses a draft some of whose questions are open, and says on which lines."""
