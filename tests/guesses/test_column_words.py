@@ -86,6 +86,9 @@ OF_COLUMNS = {
     "question.describe()": "end with .release(epsilon=0.1); .explain(",
     "question.wibble()": "there are document, explain, filter, having, mutate,",
     "answer.describe()": "write .to_pandas().describe, of a frame.",
+    "people.rolling_mean(3)": "rows have no order here; .order_by(...) is for",
+    "people.write_csv()": "no row of a protected table is shown; ask for",
+    "answer.glimpse()": "write .to_polars().glimpse, of a frame.",
     "answer.nlargest(3)": "write .to_pandas().nlargest, of a frame.",
 }
 """Calls on columns, of which Ibis would make a table, or run them."""

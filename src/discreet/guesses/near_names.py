@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from discreet.errors import UnknownName
@@ -36,17 +37,20 @@ def line_for(name: str, known: Iterable[str], instead: Mapping[str, str]) -> str
     return f"there are {', '.join(public)}."
 
 
-def of_frames(name: str) -> bool:
-    """Whether a frame of pandas has a name.
+FRAMES: Mapping[str, str] = {"to_pandas": "pandas", "to_polars": "polars"}
+"""Methods of answers that give a frame, and the package that it is of."""
 
-    >>> of_frames("corr"), of_frames("no such name")
-    (True, False)
+
+def of_frames(name: str, package: str) -> bool:
+    """Whether the frames of a package have a name.
+
+    >>> of_frames("corr", "pandas"), of_frames("no such name", "pandas"), of_frames("corr", "no_such_package")
+    (True, False, False)
     """
     try:
-        import pandas as pd
+        return hasattr(import_module(package).DataFrame, name)
     except ImportError:
         return False
-    return hasattr(pd.DataFrame, name)
 
 
 class NearNames:
@@ -63,8 +67,10 @@ class NearNames:
     def _line_for(self, name: str) -> str:
         """What to write in place of a name."""
         line = line_for(name, dir(self), self._instead)
-        by_frame = line.startswith("there are") and hasattr(type(self), "to_pandas") and of_frames(name)
-        return f"write .to_pandas().{name}, of a frame." if by_frame else line
+        for made, package in FRAMES.items() if line.startswith("there are") else ():
+            if hasattr(type(self), made) and of_frames(name, package):
+                return f"write .{made}().{name}, of a frame."
+        return line
 
     if not TYPE_CHECKING:  # for a type checker, which finds a name that is not there by itself
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from discreet.guesses.near_names import each
+from discreet.guesses.near_names import each, line_for
 
 GROUPED = ".group_by('plan', keys=..., max_groups=1).agg(n=_.count())"
 RELEASED = ".release(epsilon=0.1)"
@@ -132,6 +132,21 @@ TABLE: Mapping[str, str] = {
     "topk": "write .top('plan', k=5, epsilon=0.1).",
     "cluster": "write .kmeans(['age', 'visits'], n_clusters=4, epsilon=1).",
 }
+
+
+def table_line(name: str, known: Iterable[str]) -> str:
+    """The cure for a name that a protected table does not have.
+
+    >>> table_line("write_csv", []) == NO_ROWS, table_line("rolling_mean", []) == ORDER
+    (True, True)
+    """
+    line, folded = line_for(name, known, TABLE), name.lower().replace("_", "")
+    if not line.startswith("there are"):
+        return line
+    if folded.startswith(("to", "write", "sink", "iter", "map", "hash")):
+        return NO_ROWS
+    return ORDER if folded.startswith(("rolling", "ewm", "cum", "arg", "sort")) else line
+
 
 GROUPS_WORDS: Mapping[str, str] = {
     "count": "write .agg(n=_.count()).",

@@ -14,8 +14,7 @@ from ibis.common.deferred import Deferred
 
 from discreet.errors import InvalidQuery, UnknownName, expected, printable, shown
 from discreet.guesses.column_words import of_columns, over_rows
-from discreet.guesses.near_names import line_for
-from discreet.guesses.table_words import TABLE
+from discreet.guesses.table_words import TABLE, table_line
 from discreet.language.arithmetic import name_of
 from discreet.language.barrier import scan
 from discreet.language.check import bind, checked, column
@@ -146,7 +145,7 @@ class Chain(Unreleased):
             raise AttributeError(name)
         if name not in self._columns and name not in self._source.schema:
             verbs = [one for one in dir(type(self)) if one not in REFUSED]
-            cure = line_for(name, [*self._columns, *verbs], TABLE)
+            cure = table_line(name, [*self._columns, *verbs])
             if name in of_columns() and cure not in TABLE.values():
                 cure = f"it is of a column: write _.column.{name}(...) in .agg(...), .mutate(...) or .filter(...)."
             if cure.startswith("there are"):
