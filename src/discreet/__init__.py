@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -130,10 +129,6 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605 (a list all the same)
 
 _ROOMS = ("audit", "series", "theory", "workloads")
 """Rooms that are read as `dp.audit`, without an import of their own."""
-
-
-if os.environ.get("DISCREET_LOG"):
-    import_module("discreet.curator.log_output").show_log()
 
 
 def __getattr__(name: str) -> object:

@@ -15,7 +15,7 @@ PUBLIC = {
     "curator/transaction.py": {
         "charge.guarantee": "what was charged, which the ledger tells",
         "charge.what": "the question in one line, which the ledger tells",
-        "charge.source": "the name and version that were declared",
+        "printable(charge.source)": "the name and version that were declared",
     },
     "service/series_desk.py": {
         "self.series.name": "declared by a curator",

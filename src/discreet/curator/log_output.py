@@ -12,6 +12,9 @@ import warnings
 
 from discreet.errors import expected
 
+logger = logging.getLogger("discreet.release")
+"""Each charge and each answer, with what the ledger tells of it."""
+
 VARIABLE = "DISCREET_LOG"
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 CAUSES = "discreet.curator"
@@ -24,7 +27,7 @@ def show_log() -> None:
     level = LEVELS.get(stated.lower())
     if level is None:
         cure = "nothing is shown beside warnings, as without it."
-        warnings.warn(expected(f"one of {', '.join(LEVELS)}", VARIABLE, stated, cure), stacklevel=4)
+        warnings.warn(expected(f"one of {', '.join(LEVELS)}", VARIABLE, stated, cure), stacklevel=2)
         return
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter(FORM))
@@ -32,3 +35,7 @@ def show_log() -> None:
     own = logging.getLogger("discreet")
     own.addHandler(handler)
     own.setLevel(level)
+
+
+if os.environ.get(VARIABLE):  # before the first line of a release is logged
+    show_log()

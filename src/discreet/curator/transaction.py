@@ -50,7 +50,6 @@ Mutant
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,6 +57,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
+from discreet.curator.log_output import logger
 from discreet.engines.engine import FAILED, Engine, shielded
 from discreet.errors import BudgetExceeded, EngineError, printable
 from discreet.ledger.budget import Budget, Reservation
@@ -70,8 +70,6 @@ from discreet.planning.contribution_limits import check_one_owner
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
-
-logger = logging.getLogger("discreet.release")
 
 Given = TypeVar("Given")
 
@@ -219,7 +217,7 @@ def released(
     def kept() -> bytes | None:
         found = on_record()
         if found is not None:
-            logger.info("answered from the record, at no charge: %s of %s", charge.what, charge.source)
+            logger.info("answered from the record, at no charge: %s of %s", charge.what, printable(charge.source))
         return found
 
     return once(desk.budget, charge.key, stored=kept, draw=pay, fresh=fresh)
@@ -235,10 +233,10 @@ def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
     desk.engine.check_alive()
     reservation = desk.budget.reserve(charge)
     turn.charged = True
-    logger.info("charged %s: %s of %s", charge.guarantee, charge.what, charge.source)
+    logger.info("charged %s: %s of %s", charge.guarantee, charge.what, printable(charge.source))
     found = shielded(lambda: shielded(lambda: _drawn(desk, reservation, draw)))
     turn.charged = False
-    logger.info("answered: %s of %s", charge.what, charge.source)
+    logger.info("answered: %s of %s", charge.what, printable(charge.source))
     return found
 
 

@@ -57,13 +57,8 @@ INFIX: Mapping[type[ops.Node], Operator] = {
 PREFIX: Mapping[type[ops.Node], str] = {ops.Not: "~", ops.Negate: "-"}
 
 METHODS: Mapping[type[ops.Node], str] = {
-    ops.Ceil: "ceil",
     ops.Lowercase: "lower",
     ops.Uppercase: "upper",
-    ops.LStrip: "lstrip",
-    ops.RStrip: "rstrip",
-    ops.LPad: "lpad",
-    ops.RPad: "rpad",
     ops.StartsWith: "startswith",
     ops.EndsWith: "endswith",
     ops.StringSQLLike: "like",
@@ -95,10 +90,7 @@ METHODS: Mapping[type[ops.Node], str] = {
     ops.RegexSearch: "re_search",
     ops.RegexExtract: "re_extract",
     ops.RegexReplace: "re_replace",
-    ops.DateDelta: "delta",
-    ops.TimestampDelta: "delta",
     ops.NthValue: "nth",
-    ops.ApproxMedian: "approx_median",
     ops.ApproxCountDistinct: "approx_nunique",
 }
 """Methods that Ibis calls otherwise than its operations; those of all others have the names of these."""

@@ -1,0 +1,24 @@
+"""Two columns of a Parquet file are never called alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dp
+
+
+@pytest.mark.parametrize("names", [["person", "a", "a"], ["person", "a", "A"], ["A", "a", "person"]])
+def test_names_that_occur_twice_in_a_parquet_file_are_refused(names: list[str], tmp_path: Path) -> None:
+    """DuckDB reads the second as a_1, which would be a column that nobody declared."""
+    path = tmp_path / "rows.parquet"
+    held = [pa.array([{"a": [1], "A": 2}]), pa.array([2]), pa.array([3])]
+    pq.write_table(pa.table(held, names=names), path)
+    with pytest.raises(dp.InvalidParameter, match="distinct column names") as refusal:
+        dp.public(path)
+    assert all(repr(name) in str(refusal.value) for name in names if name != "person")
+    pq.write_table(pa.table(held, names=["person", "a", "b"]), path)
+    assert dp.public(path).columns == ("a", "b")  # the first is a struct, which no question is about
