@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from depth import examples
 from discreet.curator.preliminary_queries import surveyed
 from discreet.engines.preliminary_totals import key_totals, unit_histogram
-from discreet.planning.group_keys import UNKNOWN
+from discreet.planning.group_keys import UNKNOWN, UNKNOWN_BY_COUNT
 from discreet.planning.two_stage import plan_two_stages
 from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.testing import splitmix
@@ -67,19 +67,24 @@ def test_engines_find_the_same(bench: Bench) -> None:
     assert found[0] == found[1]
 
 
-def test_engines_show_the_same_lone_counts(bench: Bench) -> None:
-    """Units by unknown keys, in one look, with noise that can be foreseen: keys and noisy counts alike."""
+@pytest.mark.parametrize("rows", [False, True])
+def test_engines_show_the_same_lone_counts(bench: Bench, *, rows: bool) -> None:
+    """Units by unknown keys, or their rows, in one look, with noise that can be foreseen: the same keys and counts."""
     rng, size = np.random.default_rng(4), 2000
     plans = pa.array([None if p == 9 else f"p{p}é" for p in rng.zipf(1.5, size).clip(0, 30)])
     data = pa.table({"person": rng.integers(0, 300, size), "plan": plans})
     looks = []
     for one in (Bench(), bench):
-        persons = one.protect(data, unit="person").per_unit(plan=lambda t: t.plan.min())
-        asked: Any = persons.group_by("plan", keys=UNKNOWN).agg(n=lambda t: t.count())
-        found = plan_two_stages(asked._query, asked._open, epsilon=2, delta=1e-6)
+        persons: Any = one.protect(data, unit="person")
+        if rows:
+            grouped = persons.group_by("plan", keys=UNKNOWN_BY_COUNT, max_groups=31, max_rows=2)
+        else:
+            grouped = persons.per_unit(plan=lambda t: t.plan.min()).group_by("plan", keys=UNKNOWN)
+        asked, epsilon = grouped.agg(n=lambda t: t.count()), 62 if rows else 2
+        found = plan_two_stages(asked._query, asked._open, epsilon=epsilon, delta=1e-6)
         assert found.placeholder_plan.shown
         looks.append(surveyed(asked._source._engine, found, splitmix(7)))
-        assert "min(" in asked.explain(epsilon=2, delta=1e-6)["sql"].lower()
+        assert ("least(" if rows else "min(") in asked.explain(epsilon=epsilon, delta=1e-6)["sql"].lower()
     counts = [look.counts.tolist() for look in looks if look.counts is not None]
     assert looks[0].keys == looks[1].keys
     assert counts[0] == counts[1]
