@@ -7,6 +7,7 @@ import json
 from fractions import Fraction
 from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -299,6 +300,20 @@ def test_reports_tell_of_clipping_and_weights() -> None:
     known = table.agg(s=_.spent.sum()).release(epsilon=4, report="clipped")
     assert known.report["clipped"]["spent"]["high"]["share"] == pytest.approx(0.45, abs=0.06)
     assert table.agg(s=_.spent.sum()).release(epsilon=4).report == {}
+
+
+def test_values_whose_texts_are_the_same_have_a_report_each() -> None:
+    """Lists of more than eight constants are cut: of everybody the first value is 60, and the other 0."""
+    data = pa.table({"person": list(range(400)), "spent": [60.0] * 400})
+    asked = [ibis.ifelse(_.spent.isin([*range(9), last]), _.spent, 0) for last in (60, 70)]
+    table = protect(data, bounds={"spent": (0, 50)}, max_rows=1)
+    first, second = (one.clip(0, 40) for one in asked)
+    report = table.agg(a=first.sum(), b=second.sum()).release(epsilon=40, report="clipped").report["clipped"]
+    assert len(report) == 2
+    bounds = protect(data, bounds={"spent": "auto"}, max_rows=1).agg(a=asked[0].sum(), b=asked[1].sum())
+    found = bounds.release(epsilon=40).receipt["found"]["bounds"]
+    first_high, second_high = (Fraction(high) for _low, high in found.values())
+    assert (first_high, second_high < 1) == (64, True)
 
 
 def test_noise_is_foreseeable_in_tests_and_said_to_be() -> None:

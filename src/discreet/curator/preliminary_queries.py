@@ -21,6 +21,8 @@ Mutant
     keys-as-found: keys come out as the engine has them; killed by test_keys_come_out_in_their_own_order.
     nothing-found-clips: where no narrower bounds are found, values are clipped to (0, 1); killed by
     test_where_nothing_is_found_the_stated_bounds_hold.
+    reports-of-one-text: of two values whose texts are the same, the last report alone is told; killed by
+    test_values_whose_texts_are_the_same_have_a_report_each.
     exact-counts: what is shown under keys that were found by it has no noise; killed by
     test_intervals_of_found_counts_go_through_steps.
 """
@@ -97,6 +99,7 @@ def surveyed(engine: Engine, prospect: TwoStagePlan, words: RandomWords) -> Find
 def reported(engine: Engine, prospect: TwoStagePlan, plan: Plan, words: RandomWords) -> dict[str, Any]:
     """What is told beside an answer, of the plan that was settled."""
     told: dict[str, Any] = {}
+    names = iter(_numbered([value.text for value in bounded_values(plan.query)]))
     for report, value, look in _told(prospect, plan):
         found = engine.run_statement(plan.query.declaration, engine.compiled(look))
         exact = np.zeros(report.bins, dtype=np.int64)
@@ -106,8 +109,14 @@ def reported(engine: Engine, prospect: TwoStagePlan, plan: Plan, words: RandomWo
         if value is None:
             told["weighted"] = shares(noisy, report.noise.scale, ("groups", "rows"))
         else:
-            told.setdefault("clipped", {})[value.text] = shares(noisy, report.noise.scale, ("low", "high"))
+            told.setdefault("clipped", {})[next(names)] = shares(noisy, report.noise.scale, ("low", "high"))
     return {"report": told} if told else {}
+
+
+def _numbered(texts: list[str]) -> list[str]:
+    """Each text, with a number where it has been there before: long expressions are cut, and may begin in one way."""
+    before = [texts[:place].count(text) for place, text in enumerate(texts)]
+    return [f"{text} ({number + 1})" if number else text for text, number in zip(texts, before, strict=True)]
 
 
 def _told(prospect: TwoStagePlan, plan: Plan) -> Iterator[tuple[Survey, Value | None, ir.Table]]:
@@ -181,7 +190,7 @@ def prospect_digest(prospect: TwoStagePlan, outlook: str) -> str:
 
 def preliminary_facts(prospect: TwoStagePlan, found: Findings) -> dict[str, Any]:
     """What a receipt adds: the first looks, and what they found."""
-    values = [survey.value.text for survey in prospect.surveys if survey.value is not None]
+    values = _numbered([survey.value.text for survey in prospect.surveys if survey.value is not None])
     bounds = {name: [str(end) for end in pair] for name, pair in zip(values, found.ends, strict=True)}
     return {
         "first looks": as_text(looks(prospect)),
