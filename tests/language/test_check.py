@@ -170,6 +170,18 @@ def test_what_ibis_says_of_a_frame_shows_none_of_its_rows(
     assert "hepatitis" not in said
 
 
+@pytest.mark.parametrize("frame", ["pandas", "numpy", "dict"])
+def test_what_ibis_says_of_an_array_shows_none_of_its_values(hostile: Any, refused: Refused, frame: str) -> None:
+    """A column is compared with all values of another one."""
+    rows: Any = {"disease": {"x": "hepatitis"}} if frame == "dict" else FRAMES[frame]
+    held = rows[0] if frame == "numpy" else rows["disease"]
+    for written in (_.name == held, _.small < held, lambda t: t.name == ibis.literal(list(held))):
+        said = refused(InvalidQuery, hostile.check, written)
+        assert "are not comparable" in said
+        assert "hepatitis" not in said
+    assert "Literal(18):string are not comparable" in refused(InvalidQuery, hostile.check, _.small == "18")
+
+
 @pytest.mark.parametrize("kind", ["series", "array", "arrow", "list"])
 def test_an_array_is_no_expression_and_shows_none_of_its_values(hostile: Any, refused: Refused, kind: str) -> None:
     rows = pa.table({"disease": ["hepatitis"]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import ibis
@@ -11,7 +12,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ibis import _
 
+from discreet.errors import shown
 from discreet.language.check import RULES
 from discreet.language.expression_texts import LONGEST, expression_text
 from discreet.planning.aggregates import WRITTEN, Intercept, Slope
@@ -189,8 +192,24 @@ def test_a_text_without_its_parentheses_is_another_expression(right: str, wrong:
 
 def test_a_doubled_expression_has_a_short_text() -> None:
     doubled: Any = T.x
-    for _ in range(60):
+    for _time in range(60):
         doubled = doubled + doubled
     assert "..." in expression_text(doubled.op())
     assert len(expression_text(doubled.op())) <= LONGEST
     assert len(expression_text(T.plan.isin([str(i) for i in range(1000)]).op())) <= LONGEST
+
+
+@pytest.mark.parametrize("held", ["partial", "method", "object", "frame"])
+def test_what_was_written_with_a_frame_shows_none_of_its_rows(held: str) -> None:
+    frame = pa.table({"disease": ["hepatitis"]}).to_pandas()
+
+    class Holds:
+        def __call__(self) -> None: ...
+
+        def __repr__(self) -> str:
+            return repr(frame)
+
+    wrong = {"partial": partial(len, frame), "method": frame.head, "object": Holds(), "frame": frame}[held]
+    assert "hepatitis" in repr(_[wrong])
+    assert shown(_[wrong]) == shown(_.age.fill_null(wrong)) == "an expression"
+    assert shown(_.age.fill_null(7) > 18) == "(_.age.fill_null(7) > 18)"

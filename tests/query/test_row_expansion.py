@@ -202,6 +202,7 @@ REFUSED: dict[str, tuple[Expand, type[Exception], str]] = {
     "an empty list": (lambda t: t.unnest(v=[]), InvalidQuery, "a list of 1 to 1,000"),
     "a long list": (lambda t: t.unnest(v=[t.a] * 1001), InvalidQuery, "a list of 1 to 1,000"),
     "a column": (lambda t: t.unnest(v=t.a), InvalidQuery, "a list of expressions"),
+    "an expression": (lambda t: t.unnest(v=t.a + 1), InvalidQuery, "got v=a . 1"),
     "kinds": (lambda t: t.unnest(v=[t.a, t.t]), InvalidQuery, "precedence"),
     "lengths": (lambda t: t.unnest(v=[t.a], w=[t.a, t.b]), InvalidQuery, "lists of one length"),
     "an aggregate": (lambda t: t.unnest(v=[t.a.sum()]), InvalidQuery, "one row at a time"),

@@ -23,6 +23,8 @@ Mutant
     test_fields_of_other_tables_are_refused.
     frames-in-the-words-of-ibis: a refusal quotes what Ibis says of an argument, rows and all; killed by
     test_what_ibis_says_of_a_frame_shows_none_of_its_rows.
+    arrays-in-the-words-of-ibis: it quotes an array that a column is compared with; killed by
+    test_what_ibis_says_of_an_array_shows_none_of_its_values.
     texts-that-write-themselves: a text of a class of the caller's is taken as it is; killed by
     test_a_text_that_writes_itself_is_what_it_holds.
     arrays-as-constants: an array is a constant, which a refusal writes out; killed by
@@ -57,6 +59,8 @@ RULES: dict[type[ops.Node], Rule] = {**arithmetic.RULES, **logic.RULES, **text.R
 NONE: Mapping[str, str] = {}
 MISSING = re.compile(r"Column '(.*)' is not found in table")
 """Ibis's message for an unknown `_["name"]`."""
+HELD = re.compile(r"Literal\(.*\):(?=(array|map|struct)<)", re.DOTALL)
+"""What Ibis quotes of the values of an array, before its type."""
 DEEPEST = 100
 """The most nested operations, over all steps of a chain: engines parse a statement recursively."""
 LARGEST_EXPRESSION = 20_000
@@ -206,7 +210,7 @@ def _reason(problem: Exception) -> str:
     if isinstance(problem, InputTypeError):
         return "an argument is of a type that it does not know."
     if not isinstance(problem, SignatureValidationError) or not problem.errors:
-        said = str(problem.__cause__ if isinstance(problem, SignatureValidationError) else problem)
+        said = HELD.sub("", str(problem.__cause__ if isinstance(problem, SignatureValidationError) else problem))
         return f"{type(problem).__name__}." if "\n" in said else said  # a frame has several lines
     return "; ".join(
         f"{name}={_argument(value)} is not {pattern.describe()}" for name, value, pattern in problem.errors

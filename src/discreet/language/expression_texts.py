@@ -7,6 +7,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, NamedTuple
 
 import ibis.expr.datatypes as dt
@@ -77,8 +78,6 @@ METHODS: Mapping[type[ops.Node], str] = {
     ops.NullIf: "nullif",
     ops.DateTruncate: "truncate",
     ops.TimestampTruncate: "truncate",
-    ops.ExtractDayOfYear: "day_of_year",
-    ops.ExtractWeekOfYear: "week_of_year",
     ops.DayOfWeekIndex: "day_of_week.index",
     ops.DayOfWeekName: "day_of_week.full_name",
     ops.Variance: "var",
@@ -372,7 +371,7 @@ def _deferred(written: Deferred) -> str:
             left += [getattr(one, name) for name in one.__slots__ if hasattr(one, name)]
         elif isinstance(one, tuple | list | Mapping):
             left += one.values() if isinstance(one, Mapping) else one
-        elif not (isinstance(one, (*AS_WRITTEN, type)) or callable(one)):
+        elif not isinstance(one, (*AS_WRITTEN, type, FunctionType, BuiltinFunctionType)):
             return "an expression"
     return repr(written)
 

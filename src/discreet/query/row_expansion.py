@@ -150,7 +150,7 @@ class RowExpansion(ColumnVerbs):
             if isinstance(op, ops.StringSplit):
                 return bound
             if not isinstance(op, ops.Array):
-                raise InvalidQuery(expected("a list of expressions, or a split text", name, bound.get_name(), LISTED))
+                raise InvalidQuery(expected("a list of expressions, or a split text", name, bound, LISTED))
             found = [one.to_expr() for one in op.exprs]
         if not 1 <= len(found) <= MOST_ITEMS:
             raise InvalidQuery(expected(f"a list of 1 to {MOST_ITEMS:,} expressions", name, len(found), LISTED))
