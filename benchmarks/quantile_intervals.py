@@ -27,7 +27,7 @@ from discreet.inference.estimate import estimates
 from discreet.noise.entropy import fresh_words
 from discreet.planning.plan import Column, Plan
 from discreet.selection.rank_exponential import Histogram
-from discreet.testing.neighbor_bench import Bench, plan_of
+from neighbor_bench import Bench, plan_of
 
 CONFIDENCE = 0.95
 EPSILONS = (0.5, 1, 3)

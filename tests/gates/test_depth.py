@@ -97,11 +97,13 @@ def test_a_test_that_draws_within_ends_in_time_and_passes(
         def test_slow(data):
             time.sleep(0.02 * data.draw(st.integers(1, 3)) * len(data.draw(st.lists(st.none()))))
 
+        seen = []
+
         @settings(max_examples=10**4)
         @given(number=st.integers())
         def test_wrong(number):
-            time.sleep(0.02)
-            assert number < 10**9
+            seen.append(number)
+            assert len(seen) < 4
     """)
     monkeypatch.setattr("depth.SECONDS", 0.5)
     monkeypatch.setattr("depth.Patience.__init__.__defaults__", (0.5,))
