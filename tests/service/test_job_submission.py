@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -173,29 +172,6 @@ def test_open_jobs_of_a_ledger_that_was_moved_are_known(tmp_path: Path, monkeypa
     dora = service.members.principal("dora")
     assert [entry["answered"] for entry in service.entries(dora, "people")] == [False]
     assert service.submit(service.members.principal("bob"), ask()).cost["epsilon"] == "0"
-    service.close()
-
-
-@pytest.mark.parametrize("other", [LONG, OLD])
-def test_a_new_ledger_in_the_place_of_another_gives_no_answer_of_that_one(tmp_path: Path, other: str) -> None:
-    """Its charges have the numbers of those of before; a state that went on has these with their answers."""
-    clock, lost = Clock(), tmp_path / "lost"
-    lost.mkdir()
-    service = service_in(lost, clock)
-    finished(service, service.members.principal("ada"), submitted(service, "ada", sql=other), clock)
-    service.close()
-    (lost / "state.db").rename(tmp_path / "state.db")
-    people = data_set("people", tmp_path)
-    service = service_in(tmp_path, clock, people)
-    here = people.budget.ledger_identity  # as if the other had been here: this process has it open still
-    service._store.write(lambda execute: execute("UPDATE job SET ledger = ?", here))
-    found = []
-    for who in ("ada", "bob"):
-        principal, job = service.members.principal(who), submitted(service, who)
-        assert finished(service, principal, job, clock) == "ready"
-        found.append(service.answer(principal, job).to_pyarrow())
-    assert found[0] == found[1]
-    assert people.budget.spent.epsilon == Fraction(1, 10)
     service.close()
 
 
