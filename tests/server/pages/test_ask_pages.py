@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from fractions import Fraction
 from html import unescape
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from starlette.applications import Starlette
 
+import discreet as dp
+from discreet.server.pages.routes import pages
+from discreet.service.data_sets import DataSet
+from discreet.service.public_moments import Pace, State
 from page_fixtures import SQL, Browser
+from service_fixtures import Clock, finished, service_in
 
 PLACE = "/datasets/people/ask"
 FIELDS = {"by": "sql", "do": "price", "epsilon": "0.1", "sql": SQL}
@@ -126,3 +135,25 @@ def test_what_is_paid_is_what_was_shown(analyst: Browser) -> None:
     for sent in (pay | {"plan": plan}, pay | {"plan": "0" * 64, "epsilon": "0.003"}):
         answer = analyst.post(PLACE, data={"form_token": analyst.form_token(), **sent}, follow_redirects=False)
         assert answer.headers["location"].startswith("/answers/")
+
+
+def test_a_data_set_of_rows_of_two_people_each_has_its_pages(tmp_path: Path) -> None:
+    """They say who is protected; a statement is refused in words, and a total that was asked elsewhere is shown."""
+    budget = dp.Budget(epsilon=1, ledger=tmp_path / "calls.db")
+    rows, unit = pa.table({"caller": [1, 1, 2], "called": [2, 3, 3]}), ("caller", "called")
+    table = dp.protect_shared(rows, each_of=unit, budget=budget, name="calls")
+    clock = Clock()
+    made = DataSet(name="calls", table=table, budget=budget, pace=Pace(least=1, per_thousand_cells=0))
+    service = service_in(tmp_path, clock, made)
+    ada = service.members.principal("ada")
+    ask = {"question": {"document": table.truncated_total(most=4).document()}, "price": {"epsilon": "0.25"}}
+    job = service.submit(ada, ask)
+    assert finished(service, ada, job.id, clock) is State.READY
+    with Browser(Starlette(routes=pages(service))) as analyst:
+        analyst.sign_in(service.members.issue("ada")[0])
+        assert "each of caller, called" in analyst.get("/datasets/calls").text
+        shown = unescape(analyst.submit("/datasets/calls/ask", **FIELDS | {"sql": "SELECT COUNT(*) AS n FROM calls"}))
+        assert "a table whose rows belong to one unit each" in shown
+        assert "each of caller, called" in analyst.get(f"/answers/{job.id}/receipt").text
+    assert budget.spent.epsilon == Fraction(1, 4)
+    service.close()
