@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import subprocess
 import sys
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+
+import discreet as dp
+from discreet.engines.engine import shielded
 
 PROGRAM = """
 import logging, sys
@@ -30,6 +38,7 @@ with held.locked(alone=True, seconds=0):
     except dp.LedgerError:
         pass
 """
+ROWS = pa.table({"person": [1, 2]})
 WAITS = "waiting up to 0.1 s for a ledger that another program holds"
 
 
@@ -70,3 +79,49 @@ def test_another_value_is_said_to_be_wrong(tmp_path: Path) -> None:
     lines = "\n".join(shown(tmp_path, DISCREET_LOG="loud"))
     assert "Expected one of debug, info, warning, error, got DISCREET_LOG='loud'.\nHint: nothing is shown" in lines
     assert "INFO" not in lines
+
+
+class Full(io.StringIO):
+    """A disk without space."""
+
+    def write(self, _: str, /) -> int:
+        raise OSError(28, "No space left on device")
+
+
+class Broken(logging.Handler):
+    """A handler of the program's own, which fails."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise OSError(28, f"No space for {record.levelname}")
+
+
+@pytest.fixture(params=[logging.StreamHandler(Full()), Broken()], ids=["full", "broken"])
+def failing_log(request: pytest.FixtureRequest) -> Iterator[None]:
+    """All that the library logs goes where nothing can be written."""
+    own, handler = logging.getLogger("discreet"), request.param
+    level = own.level
+    own.addHandler(handler)
+    own.setLevel(logging.DEBUG)
+    yield
+    own.removeHandler(handler)
+    own.setLevel(level)
+
+
+@pytest.mark.usefixtures("failing_log")
+def test_a_log_that_fails_shows_no_row(capsys: pytest.CaptureFixture[str]) -> None:
+    """Python shows on standard error how a handler failed, with all that was being handled then."""
+
+    def failing() -> None:
+        raise ValueError("row 7391846")
+
+    with pytest.raises(dp.EngineError) as failure:
+        shielded(lambda: shielded(failing))
+    assert "7391846" not in "".join(traceback.format_exception(failure.value)) + capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("failing_log")
+def test_a_broken_log_costs_no_answer() -> None:
+    table = dp.protect(ROWS, unit="person", max_rows=1, name="people", budget=dp.Budget(epsilon=3))
+    first, second = (table.count().release(epsilon=1) for _ in range(2))
+    assert first.to_pyarrow() == second.to_pyarrow()
+    assert table.budget.spent.epsilon == 1

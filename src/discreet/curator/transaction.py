@@ -4,7 +4,7 @@ Claim
     (a) What a release draws is drawn after its charge was recorded, and is on record before anybody has it.
     (b) Whatever fails in between, ours or not, leaves the charge, and one exception: `EngineError` with one text, the
     refusal of a ledger that cannot record, or an interrupt or exit as it came. Nothing that the look has made can be
-    reached from it: not its frames, nor its causes.
+    reached from it: not its frames, nor its causes. A handler of the program's log that fails ends no release.
     (c) A question that is asked in several threads while it is being answered is drawn once and charged once: the
     others get the stored answer, or, where the release failed after its charge, are told so; neither costs anything.
 Requires
@@ -15,7 +15,8 @@ Proof
     (a) By reading `paid`, which every release passes: `reserve` comes first, or raises with nothing looked at; `draw`
     runs inside of `_drawn`, which returns once `commit` did. (b) All of `_drawn` runs inside of `shielded`, so the
     frames below it are emptied and left out. It does so twice, so that an interrupt while a failure is being concealed
-    is concealed as well. What the frames above hold is public, or noisy and paid for.
+    is concealed as well. What the frames above hold is public, or noisy and paid for. Lines of the log are written by
+    `errors.log_line`, which lets nothing but an interrupt through.
     (c) Who holds the lock of a registered turn draws; the turn leaves the register before the lock is left. Whoever
     waited for that lock looks for the stored answer first, and draws only with a turn that is registered. A turn that
     ended without an answer ended after its charge (`charged`), or was refused before it; then the others try again.
@@ -42,6 +43,8 @@ Mutant
     test_one_question_from_many_threads_is_drawn_once.
     waiters-pay-for-failures: who waited for a release that failed draws, and pays; killed by
     test_who_waited_for_a_failure_is_told_and_pays_nothing.
+    handlers-end-releases: what a handler of the program's log raises is not caught; killed by
+    test_a_broken_log_costs_no_answer.
     times-of-answers: a receipt tells when it was written; killed by test_the_time_is_that_of_the_charge.
     dead-connections-are-charged: the connection is not asked first; killed by test_a_dead_connection_costs_nothing.
     anything-of-shared-rows: questions whose noise is for rows of one unit each are charged to any table; killed by
@@ -50,6 +53,7 @@ Mutant
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,7 +63,7 @@ from typing import TypeVar
 
 from discreet.curator.log_output import logger
 from discreet.engines.engine import FAILED, Engine, shielded
-from discreet.errors import BudgetExceeded, EngineError, printable
+from discreet.errors import BudgetExceeded, EngineError, log_line, printable
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.declared_sources import sources_of
 from discreet.ledger.ledger import Charge
@@ -217,7 +221,7 @@ def released(
     def kept() -> bytes | None:
         found = on_record()
         if found is not None:
-            logger.info("answered from the record, at no charge: %s of %s", charge.what, printable(charge.source))
+            _told("answered from the record, at no charge: %s of %s", charge.what, printable(charge.source))
         return found
 
     return once(desk.budget, charge.key, stored=kept, draw=pay, fresh=fresh)
@@ -233,11 +237,15 @@ def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
     desk.engine.check_alive()
     reservation = desk.budget.reserve(charge)
     turn.charged = True
-    logger.info("charged %s: %s of %s", charge.guarantee, charge.what, printable(charge.source))
+    _told("charged %s: %s of %s", charge.guarantee, charge.what, printable(charge.source))
     found = shielded(lambda: shielded(lambda: _drawn(desk, reservation, draw)))
     turn.charged = False
-    logger.info("answered: %s of %s", charge.what, printable(charge.source))
+    _told("answered: %s of %s", charge.what, printable(charge.source))
     return found
+
+
+def _told(text: str, *facts: object) -> None:
+    log_line(logger, logging.INFO, text, *facts)
 
 
 def _drawn(desk: ReleaseContext, reservation: Reservation, draw: Draw) -> bytes:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines.block_columns import Columns
-from discreet.errors import EngineError, InvalidQuery, LedgerError
+from discreet.errors import EngineError, InvalidQuery, LedgerError, log_line
 from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
@@ -99,7 +99,8 @@ class Engine(Protocol):
 
 def shielded(look: Callable[[], Answer], *, charged: bool = True) -> Answer:
     """What `look` finds; every failure says the same, but for whether there was a charge before, and its cause goes to
-    the curator's log alone.
+    the curator's log alone. It is logged where it is no longer handled: a handler of the log that fails on it (a full
+    disk) would show it as what its own failure came from.
 
     What is raised has no frame of `look`, no cause and no context: error hooks print the locals of frames, and those of
     `look` hold exact totals. Interrupts and exits stay what they are.
@@ -107,7 +108,8 @@ def shielded(look: Callable[[], Answer], *, charged: bool = True) -> Answer:
     try:
         return look()
     except BaseException as problem:  # noqa: BLE001 (an interrupt carries frames as well)
-        left = _without_frames(problem, charged=charged)
+        left = problem
+    left = _without_frames(left, charged=charged)
     try:
         raise left  # here, where no exception is being handled that it would carry along
     finally:
@@ -126,7 +128,7 @@ def _without_frames(problem: BaseException, *, charged: bool) -> BaseException:
         return KeyboardInterrupt()
     if not isinstance(problem, EngineError):  # of which the cause is in the log
         # For a public table as well, which costs nothing.
-        logger.error("the engine failed", exc_info=problem)
+        log_line(logger, logging.ERROR, "the engine failed", exc_info=problem)
     return EngineError(FAILED if charged else UNCHARGED)
 
 

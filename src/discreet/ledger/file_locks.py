@@ -39,6 +39,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from discreet.errors import log_line
+
 if sys.platform == "linux":
     import fcntl
 
@@ -46,6 +48,7 @@ SUPPORTED = sys.platform == "linux"
 
 logger = logging.getLogger("discreet.ledger")
 
+WAITING = "waiting up to %g s for a ledger that another program holds"
 SLOW_SECONDS = 1.0
 """Whoever waits longer for another program is told so; a charge holds the file for some milliseconds."""
 
@@ -119,7 +122,7 @@ class Descriptor:
                     return False
                 if waited > SLOW_SECONDS and not told:
                     told = True
-                    logger.warning("waiting up to %g s for a ledger that another program holds", seconds)
+                    log_line(logger, logging.WARNING, WAITING, seconds)
                 time.sleep(pause)
                 pause = min(2 * pause, 0.005)
             else:
