@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from discreet.engines.duckdb_names import SMALL
 from discreet.engines.files import Columns, literal
 from discreet.errors import InvalidParameter, expected
 
@@ -20,10 +21,10 @@ _STORED = "SELECT name, type, converted_type, logical_type, num_children FROM pa
 
 
 def check_distinct(names: list[str]) -> None:
-    """Refuses a table of which two columns have one name, or names that differ by case alone: engines do not tell them
-    apart, and DuckDB would give one of them another name.
+    """Refuses a table of which two columns have one name, or names that differ by the case of a to z alone: engines do
+    not tell them apart, and DuckDB would give one of them another name.
     """
-    folded = [name.casefold() for name in names]
+    folded = [name.translate(SMALL) for name in names]
     if len(set(folded)) < len(names):
         twice = sorted({name for name, one in zip(names, folded, strict=True) if folded.count(one) > 1})
         cure = "rename them in the frame, or before the file is written; case makes no difference."
