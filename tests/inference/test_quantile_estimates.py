@@ -20,7 +20,7 @@ from discreet.inference.quantile_estimates import chernoff, interval, noise_quan
 from discreet.planning.plan import Plan
 from discreet.planning.planner import price
 from discreet.planning.quantile_measurements import MISS, PricedRanks
-from discreet.selection.rank_exponential import UNIT, Histogram
+from discreet.selection.rank_exponential import PARTS, UNIT, Histogram
 from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import binomial_p
 
@@ -125,6 +125,15 @@ def test_doubt_ends_the_search(by_row: Any) -> None:
     assert ends([1000, 9000, 0, 9000, 1000]) == [1, 5]  # not the ends of the range
     assert ends([11000, -10000, 17000, 1000, 1000]) == [0, 4]
     assert ends([1000, 1000, 1000, 1000, 11000]) == [5, 110]
+
+
+def test_the_rounding_of_sums_decides_nothing(by_row: Any) -> None:
+    """Just 56 % of 7,000 rows lie below each cut, without noise or doubt: the quantile may be on either side."""
+    few, share = priced(by_row(), [0.56]), Fraction(56, 100)
+    cuts = np.arange(1, 5, dtype=object)[None, :] * PARTS
+    assert (np.array([3920.0]) - float(share) * 7000.0 != 0).all()
+    low, high = interval(few, cuts, np.array([[3920.0, 0.0, 0.0, 0.0, 3080.0]]), share, 0.5)
+    assert (low[0], high[0] > cuts[0, -1]) == (0, True)
 
 
 @pytest.mark.parametrize("confidence", [0.3, 0.5, 0.8, 0.95, 0.999])

@@ -26,12 +26,14 @@ Proof
     range. A minimum likewise.
 Rounding
     The ends of a cell of a lattice that rounds are moved outward by half a step; the last one to the stated bound.
+    With n masses, D_i in doubles is off by at most (2 n + 16) 2^-53 of the sum of their sizes, which is added to t_i.
     Moments are ranked by whole seconds: an upper end is the last microsecond of its second.
 Source
     Maurer, Hothorn, Lehmacher (1995): testing in a fixed order. Chernoff (1952).
 Mutant
     sides-are-sure: what one side may be wrong by is given to either side where both can be; killed by
     test_an_interval_of_many_quantiles_may_be_wrong_on_either_side.
+    sums-are-exact: nothing is added for sums in doubles; killed by test_the_rounding_of_sums_decides_nothing.
     any-certain-cut: the innermost certain cut is taken, whatever lies before it; killed by test_doubt_ends_the_search.
     ends-of-the-lattice: the range ends with the last point of the lattice, and not with the stated bound; killed by
     test_the_range_ends_with_the_stated_bounds.
@@ -114,10 +116,10 @@ def interval(
     priced: PricedRanks, cuts: NDArray[Any], masses: Reals, share: Fraction, confidence: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Positions between which the quantile lies, group by group; `masses` are in rows."""
-    a = float(share)
+    a, rounding = float(share), (masses.shape[1] + 8) * 2.0**-52
     below = np.cumsum(masses, axis=1)[:, :-1]
     signed = below - a * masses.sum(axis=1, keepdims=True)
-    doubt = noise_quantiles(priced, a, confidence)
+    doubt = noise_quantiles(priced, a, confidence) + rounding * np.abs(masses).sum(axis=1, keepdims=True)
     surely_below = np.logical_and.accumulate(signed < -doubt, axis=1).sum(axis=1)
     surely_above = np.logical_and.accumulate((signed > doubt)[:, ::-1], axis=1).sum(axis=1)
     groups, last = np.arange(len(cuts)), priced.lattice.high * PARTS + UNIT
