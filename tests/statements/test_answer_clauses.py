@@ -104,6 +104,21 @@ def test_a_limit_may_be_larger_than_any_answer(people: dp.PrivateTable) -> None:
     assert len(people.count().limit(3, offset=10**30).release(epsilon=1)) == 0
 
 
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+def test_what_has_no_value_is_null_with_all_that_it_is_in(dialect: str, protect: Any) -> None:
+    people = protect(keys={"plan": ["free", "nowhere"]}, budget=dp.Budget(epsilon=10**6))
+    missing = ["2.5 / COUNT(*)", "SQRT(COUNT(*) - 1)", "LN(COUNT(*))", "LEAST(2.5 / COUNT(*), 1)"]
+    missing.append("COALESCE(2.5 / COUNT(*), 0)")
+    known = ["COALESCE(2.5 / NULLIF(COUNT(*), 0), 0)", "CASE WHEN COUNT(*) > 0 THEN 2.5 / COUNT(*) ELSE 0 END"]
+    written = ", ".join(f"{one} AS x{i}" for i, one in enumerate([*missing, *known]))
+    text = f"SELECT plan, {written} FROM people GROUP BY plan"  # noqa: S608 (ours)
+    answer = dp.sql(text, people=people, dialect=dialect).release(epsilon=10**4).to_pyarrow()
+    free, nowhere = ([row[f"x{i}"] for i in range(7)] for row in answer.to_pylist())
+    assert free[0] == pytest.approx(2.5 / 3)
+    assert None not in free
+    assert nowhere == [*[None] * 5, 0, 0]
+
+
 def test_a_text_orders_nothing(people: dp.PrivateTable) -> None:
     with pytest.raises(dp.InvalidQuery, match="a column or an expression"):
         dp.sql("SELECT plan, COUNT(*) AS n FROM people GROUP BY plan ORDER BY 'plan'", people=people)
