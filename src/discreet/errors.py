@@ -6,9 +6,7 @@ public.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from datetime import date, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
@@ -114,17 +112,6 @@ class SourceWarning(UserWarning):
 
 class LeakWarning(UserWarning):
     """What was computed before, without noise, is not private, whatever follows it."""
-
-
-def log_line(
-    logger: logging.Logger, level: int, text: str, *facts: object, exc_info: BaseException | None = None
-) -> None:
-    """Logs a line, unless a handler or a filter of the program's own fails on it: that is no reason to lose an answer.
-
-    >>> log_line(logging.getLogger("discreet.example"), logging.DEBUG, "%d charges", 2)
-    """
-    with suppress(Exception):
-        logger.log(level, text, *facts, exc_info=exc_info, stacklevel=2)
 
 
 def expected(what: str, name: str, value: object, cure: str) -> str:

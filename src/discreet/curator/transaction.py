@@ -15,8 +15,8 @@ Proof
     (a) By reading `paid`, which every release passes: `reserve` comes first, or raises with nothing looked at; `draw`
     runs inside of `_drawn`, which returns once `commit` did. (b) All of `_drawn` runs inside of `shielded`, so the
     frames below it are emptied and left out. It does so twice, so that an interrupt while a failure is being concealed
-    is concealed as well. What the frames above hold is public, or noisy and paid for. Lines of the log are written by
-    `errors.log_line`, which lets nothing but an interrupt through.
+    is concealed as well. What the frames above hold is public, or noisy and paid for. Lines of the log are
+    written under `suppress(Exception)`, which lets nothing but an interrupt through.
     (c) Who holds the lock of a registered turn draws; the turn leaves the register before the lock is left. Whoever
     waited for that lock looks for the stored answer first, and draws only with a turn that is registered. A turn that
     ended without an answer ended after its charge (`charged`), or was refused before it; then the others try again.
@@ -53,9 +53,9 @@ Mutant
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -63,7 +63,7 @@ from typing import TypeVar
 
 from discreet.curator.log_output import logger
 from discreet.engines.engine import FAILED, Engine, shielded
-from discreet.errors import BudgetExceeded, EngineError, log_line, printable
+from discreet.errors import BudgetExceeded, EngineError, printable
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.declared_sources import sources_of
 from discreet.ledger.ledger import Charge
@@ -221,7 +221,8 @@ def released(
     def kept() -> bytes | None:
         found = on_record()
         if found is not None:
-            _told("answered from the record, at no charge: %s of %s", charge.what, printable(charge.source))
+            with suppress(Exception):
+                logger.info("answered from the record, at no charge: %s of %s", charge.what, printable(charge.source))
         return found
 
     return once(desk.budget, charge.key, stored=kept, draw=pay, fresh=fresh)
@@ -237,15 +238,13 @@ def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
     desk.engine.check_alive()
     reservation = desk.budget.reserve(charge)
     turn.charged = True
-    _told("charged %s: %s of %s", charge.guarantee, charge.what, printable(charge.source))
+    with suppress(Exception):
+        logger.info("charged %s: %s of %s", charge.guarantee, charge.what, printable(charge.source))
     found = shielded(lambda: shielded(lambda: _drawn(desk, reservation, draw)))
     turn.charged = False
-    _told("answered: %s of %s", charge.what, printable(charge.source))
+    with suppress(Exception):
+        logger.info("answered: %s of %s", charge.what, printable(charge.source))
     return found
-
-
-def _told(text: str, *facts: object) -> None:
-    log_line(logger, logging.INFO, text, *facts)
 
 
 def _drawn(desk: ReleaseContext, reservation: Reservation, draw: Draw) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from functools import partial
@@ -25,7 +24,7 @@ from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
 from discreet.engines.relational_operations import named
 from discreet.engines.statement_cache import SEPARATOR, Statements, with_scans
 from discreet.engines.totals import KEYS, totals
-from discreet.errors import InvalidParameter, expected, log_line
+from discreet.errors import InvalidParameter, expected
 from discreet.exact.cached_property import cached_property
 from discreet.language.barrier import NAME
 from discreet.planning.batches import ROWS, of_size
@@ -251,7 +250,7 @@ class DuckDB(Connected):
             try:
                 raw.execute(f'CREATE OR REPLACE TEMP VIEW "{KEYS}" AS {listed}')
             except Exception:  # noqa: BLE001 (a connection that may read no files, whatever it says)
-                log_line(logger, logging.DEBUG, "keys are handed over, since this connection reads no file")
+                logger.debug("keys are handed over, since this connection reads no file")
             else:
                 return partial(raw.execute, f'DROP VIEW "{KEYS}"')
         raw.register(KEYS, keys.numbered())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, Protocol, TypeVar
 
 import ibis.expr.schema as sch
@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines.block_columns import Columns
-from discreet.errors import EngineError, InvalidQuery, LedgerError, log_line
+from discreet.errors import EngineError, InvalidQuery, LedgerError
 from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
@@ -128,7 +128,8 @@ def _without_frames(problem: BaseException, *, charged: bool) -> BaseException:
         return KeyboardInterrupt()
     if not isinstance(problem, EngineError):  # of which the cause is in the log
         # For a public table as well, which costs nothing.
-        log_line(logger, logging.ERROR, "the engine failed", exc_info=problem)
+        with suppress(Exception):  # of a handler of the log
+            logger.error("the engine failed", exc_info=problem)
     return EngineError(FAILED if charged else UNCHARGED)
 
 

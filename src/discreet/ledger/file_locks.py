@@ -39,8 +39,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from discreet.errors import log_line
-
 if sys.platform == "linux":
     import fcntl
 
@@ -48,7 +46,6 @@ SUPPORTED = sys.platform == "linux"
 
 logger = logging.getLogger("discreet.ledger")
 
-WAITING = "waiting up to %g s for a ledger that another program holds"
 SLOW_SECONDS = 1.0
 """Whoever waits longer for another program is told so; a charge holds the file for some milliseconds."""
 
@@ -122,7 +119,8 @@ class Descriptor:
                     return False
                 if waited > SLOW_SECONDS and not told:
                     told = True
-                    log_line(logger, logging.WARNING, WAITING, seconds)
+                    with suppress(Exception):  # of a handler of the log
+                        logger.warning("waiting up to %g s for a ledger that another program holds", seconds)
                 time.sleep(pause)
                 pause = min(2 * pause, 0.005)
             else:
