@@ -169,7 +169,7 @@ OTHERS = {
     "chosen.df": "write .to_pandas().",
     "distinct.count": "write .value.",
     "distinct.high": "write .at_least(0.95), a bound from below; the",
-    "distinct.mean()": "there are at_least, column, limit, receipt, to",
+    "distinct.mean()": "write .to_pandas().mean, of a frame.",
     "clusters.epsilon": "write .receipt.charge, which has .epsilon, .de",
     "levels.to_pyarrow()": "write answer['county'] for the Arrow table of",
     "levels.to_pandas()": "write .to_pandas('county').",

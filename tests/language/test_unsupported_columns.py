@@ -168,8 +168,9 @@ def test_it_is_no_attribute() -> None:
 def test_names_that_are_nowhere_are_unknown() -> None:
     assert no_column("od", ["x"], {"odd": "bit"}).startswith("Expected a known column, got column='od'.")
     table = protected(table_of("INT[]"))
-    for ask in (lambda: table.od, lambda: table.select("od"), lambda: dp.sql("SELECT SUM(od) FROM t", t=table)):
+    for ask in (lambda: table.select("od"), lambda: dp.sql("SELECT SUM(od) FROM t", t=table)):
         assert "Expected a known column" in str(_refused(ask))
+    assert "Expected a column or a verb of the table, got .od." in str(_refused(lambda: table.od))
 
 
 @pytest.mark.parametrize(("name", "quoted"), [("a b", '"a b"'), ("Plan", '"Plan"'), ('x"y', '"x""y"'), ("ok", "ok")])

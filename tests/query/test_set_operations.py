@@ -43,6 +43,15 @@ def test_a_union_counts_what_is_in_both_twice(exact: Any) -> None:
     assert exact(limited.union(other).agg(n=_.count())) == {"n": [6]}
 
 
+def test_what_was_combined_is_selected_and_combined_again(exact: Any) -> None:
+    """Ibis does not lower a selection of a selection of a difference."""
+    data = pa.table({"who": [1, 2, 3], "v": [1, 5, 7], "w": [1, 2, 3]})
+    a, b = two(data, data.slice(1))
+    others = a.difference(b).select("w", "v", "who")
+    assert exact(a.select("w", "v", "who").intersect(others).agg(n=_.count())) == {"n": [1]}
+    assert exact(a.select("w", "v", "who").union(others).agg(n=_.count())) == {"n": [4]}
+
+
 def test_limits_of_both_add_up(exact: Any) -> None:
     """Unit 1 has two rows in each table, which the limit of one table would weight down to two of four."""
     first, second = two(FIRST, FIRST, max_rows=2, max_groups=1)

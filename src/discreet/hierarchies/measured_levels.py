@@ -76,6 +76,9 @@ class HierarchyRelease(CellSums, ReleasedNames, Mapping[str, pa.Table]):
     _ask: ClassVar[str] = "ask for a level, answer['county'], or for its length, len(answer)."
     _instead = LEVELS
 
+    sum = worded(".sum('county', 'n', state='north')")(CellSums.sum)
+    difference = worded(".difference('county', 'n', {'state': 'north'}, {'state': 'south'})")(CellSums.difference)
+
     def __init__(self, answers: Answers, facts: Mapping[str, Any], confidence: float) -> None:
         self._answers, self._sums, self._confidence = answers, LevelSums(answers), confidence
         self._tables = self.intervals(confidence)

@@ -171,7 +171,8 @@ class SetVerbs(Chain):
         self, pair: TablePair, other: Chain, columns: Any, made: Callable[..., ir.Table], *, keys: Any, most: int | None
     ) -> Self:
         names = [*self._columns, *units(pair.left)]
-        left, right = pair.left.select(names), pair.right.select(names)
+        # Selecting what is there in this order already would be an operation that Ibis does not always leave out.
+        left, right = (one if list(one.columns) == names else one.select(names) for one in (pair.left, pair.right))
         if made is not ibis.union and not self._source.declaration.unit:
             left, right = without_signs(left), without_signs(right)
         relation = made(left, right, distinct=made is not ibis.union)
