@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 import discreet as dp
-from discreet.curator.preliminary_queries import surveyed
+from discreet.curator.open_question_transaction import findings_of
 from discreet.local.hadamard_response import HadamardResponse
 from discreet.local.local_hashing import LocalHashing
 from discreet.local.unary_encoding import UnaryResponse
@@ -27,7 +27,7 @@ from discreet.mechanisms.joint_totals import JointTotals
 from discreet.mechanisms.noise_reduction import Refinement
 from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.noise.entropy import fresh_words
-from discreet.planning.two_stage import plan_two_stages
+from discreet.planning.open_question_plan import plan_open_question
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.selection.quantiles import Cut, QuantileCuts, Stage
 from discreet.selection.rank_exponential import PARTS, Histogram
@@ -217,7 +217,7 @@ def _by_page(epsilon: float) -> Callable[[Any], Any]:
         data = pa.table(dict(zip(("person", "page"), zip(*rows, strict=True), strict=True)))
         people = dp.protect(data, unit="person", budget=dp.Budget(epsilon=1)).per_unit(page=lambda t: t.page.min())
         question: Any = people.group_by("page", keys=dp.UNKNOWN).agg(n=lambda t: t.count())
-        found = plan_two_stages(question._query, question._open, epsilon=epsilon, delta=0.05)  # noqa: SLF001 (as a release does)
+        found = plan_open_question(question._query, question._open, epsilon=epsilon, delta=0.05)  # noqa: SLF001 (as a release does)
         return question._source._engine, found  # noqa: SLF001 (likewise)
 
     made: dict[int, Any] = {}
@@ -226,7 +226,7 @@ def _by_page(epsilon: float) -> Callable[[Any], Any]:
         if len(rows) not in made:
             made[len(rows)] = asked(rows)
         engine, found = made[len(rows)]
-        look = surveyed(engine, found, fresh_words())
+        look = findings_of(engine, found, fresh_words())
         counts = dict(zip(look.keys or (), look.counts.tolist(), strict=True)) if look.counts is not None else {}
         return [counts.get(("a",)), counts.get(("b",))]
 

@@ -13,8 +13,8 @@ from discreet.curator.batch_transaction import found_cells
 from discreet.curator.protect import protect
 from discreet.engines.engine import Engine, integers
 from discreet.engines.engine_selection import opened
+from discreet.engines.first_looks import NUMBER
 from discreet.engines.inputs import as_arrow, connection
-from discreet.engines.preliminary_totals import NUMBER
 from discreet.ledger.budget import Budget
 from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.plan import Plan

@@ -15,13 +15,13 @@ from ibis import _
 
 import discreet as dp
 from discreet.engines.clipping_histograms import clipped_units
-from discreet.engines.preliminary_totals import key_totals, unit_histogram
+from discreet.engines.first_looks import key_totals, unit_histogram
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.top_keys import chosen
 from discreet.mechanisms.staircase import Staircase
+from discreet.planning.open_question_plan import plan_open_question
 from discreet.planning.thresholded_counts import under_adding
-from discreet.planning.two_stage import plan_two_stages
 from discreet.privacy.definitions import Guarantee
 from discreet.query.table import PrivateTable
 from discreet.selection.top_k import TopK
@@ -151,13 +151,13 @@ def test_first_looks_count_all_rows_of_a_unit(way: str, *, replaced: bool) -> No
     most, made = WAYS[way]
     table = made(*protected(bench, most, replaced=replaced, bounds={"v": "auto", "x": (-1, 4)}))
     asked: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(s=_.v.sum(), m=_.x.mean())
-    priced = plan_two_stages(asked._query, asked._open, epsilon=1, delta=1e-6)
+    priced = plan_open_question(asked._query, asked._open, epsilon=1, delta=1e-6)
     steps = (1 + replaced) * most
     left = Guarantee(epsilon=priced.selecting, delta=priced.selecting_delta)
     rule = priced.selection(1)
     assert (rule.epsilon, rule.delta) == (priced.selecting / steps, under_adding(steps, left).delta)
     expressions = {"keys": key_totals(asked._query, max_groups=1, steps=1)}
-    expressions |= {str(i): unit_histogram(asked._query, survey) for i, survey in enumerate(priced.surveys)}
+    expressions |= {str(i): unit_histogram(asked._query, histogram) for i, histogram in enumerate(priced.histograms)}
     bench.plan(table.count(), epsilon=1)
     assert len(expressions) == 2
     for expression in expressions.values():
@@ -165,7 +165,7 @@ def test_first_looks_count_all_rows_of_a_unit(way: str, *, replaced: bool) -> No
         far = max(distance(*two) for two in pairs(seen, replaced=replaced))
         assert far <= steps
         assert far == steps or replaced
-    assert all(survey.noise.sensitivity == steps for survey in priced.surveys)
+    assert all(histogram.noise.sensitivity == steps for histogram in priced.histograms)
 
 
 def test_reports_of_clipping_pay_for_all_rows_of_a_unit() -> None:
@@ -187,7 +187,7 @@ def distance(one: dict[Any, int], other: dict[Any, int]) -> int:
 def test_a_lone_count_by_unknown_keys_pays_for_all_rows_of_a_unit() -> None:
     most, table = united(Bench(), "two tables", replaced=False)
     asked: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())
-    rule = plan_two_stages(asked._query, asked._open, epsilon=1, delta=1e-6).placeholder_plan.shown
+    rule = plan_open_question(asked._query, asked._open, epsilon=1, delta=1e-6).placeholder_plan.shown
     assert rule
     assert rule.epsilon == Fraction(1, most)
 

@@ -17,8 +17,8 @@ import pytest
 from ibis import _
 from ibis.backends.sql import compilers
 
+from discreet.engines.first_looks import _binned
 from discreet.engines.postgresql_terms import portable, spelled_out
-from discreet.engines.preliminary_totals import _binned
 from discreet.errors import InvalidQuery
 
 TINY = [0.0, 5e-324, 1e-310, 2.0**-538, 2.0**-537, 1.5e-162, 2.3e-162, 1e-200, 1e-20, 0.3, 1.0, 2.5]

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depth import SLOW, examples
-from discreet.engines.preliminary_totals import key_totals, unit_histogram
+from discreet.engines.first_looks import key_totals, unit_histogram
 from discreet.errors import InvalidQuery
 from discreet.planning.group_keys import UNKNOWN, UNKNOWN_BY_COUNT
-from discreet.planning.two_stage import Findings, plan_two_stages
+from discreet.planning.open_question_plan import Findings, plan_open_question
 from discreet.planning.unspecified import open_values
 from discreet.privacy.definitions import ROW
 from discreet.query.question import Question
@@ -68,11 +68,11 @@ def moves(bench: Bench, question: Question, expression: Any, pair: NeighborPair)
 @given(pair=pairs(), data=st.data())
 def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
     question = asked(data, protected(bench, pair))
-    priced = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6)
-    assert priced.surveys
-    for survey in priced.surveys:
-        apart = moves(bench, question, unit_histogram(question._query, survey), pair)
-        assert sum(apart) <= survey.noise.sensitivity == 1 + pair.replaced
+    priced = plan_open_question(question._query, question._open, epsilon=1, delta=1e-6)
+    assert priced.histograms
+    for histogram in priced.histograms:
+        apart = moves(bench, question, unit_histogram(question._query, histogram), pair)
+        assert sum(apart) <= histogram.noise.sensitivity == 1 + pair.replaced
 
 
 @pytest.mark.long
@@ -112,7 +112,7 @@ def test_one_unit_moves_one_count_by_one(bench: Bench, pair: NeighborPair, data:
         table = table.per_unit(**{name: table[name].min() for name in chosen}) if pair.unit else table
         asked = table.group_by(*chosen, keys=UNKNOWN).agg(n=lambda t: t.count())
     assert asked._is_open
-    rule = plan_two_stages(asked._query, asked._open, epsilon=1, delta=1e-6).placeholder_plan.shown
+    rule = plan_open_question(asked._query, asked._open, epsilon=1, delta=1e-6).placeholder_plan.shown
     assert rule
     assert (rule.epsilon, rule.max_groups, rule.max_rows) == (Fraction(1, 1 + pair.replaced), most, rows)
     look = key_totals(asked._query, max_groups=rule.max_groups, steps=1, max_rows=rule.max_rows)
@@ -145,13 +145,13 @@ def test_the_last_look_keeps_its_claim_whatever_the_first_one_found(
 ) -> None:
     """Replayed on a neighbor with the findings frozen: the totals of what was settled move no further than claimed."""
     question = asked(data, protected(bench, pair))
-    priced = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6)
+    priced = plan_open_question(question._query, question._open, epsilon=1, delta=1e-6)
     names = [] if not pair.unit else ["max_groups", "max_rows"]
     limits = {name: data.draw(st.sampled_from((1, 2, 4)), label=name) for name in names}
     end = st.sampled_from([Fraction(2) ** step for step in (-30, 0, 20, 60)] + [Fraction(0)])
     count = len(open_values(question._query))
     ends = tuple((-data.draw(end), data.draw(end) + Fraction(1, 2**30)) for _ in range(count))
-    columns = priced.open.keys
+    columns = priced.unspecified.keys
     assert columns is not None
     totals = key_totals(question._query, max_groups=99, steps=1)
     known = sorted(key if isinstance(key, tuple) else (key,) for key in bench.found(question, totals))

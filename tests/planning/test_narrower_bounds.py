@@ -13,10 +13,10 @@ from ibis import _
 from scipy import stats
 
 import discreet as dp
-from discreet.engines.preliminary_totals import unit_histogram
+from discreet.engines.first_looks import unit_histogram
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.planning.narrower_bounds import narrower, stated_ends, within_stated
-from discreet.planning.two_stage import Findings, TwoStagePlan
+from discreet.planning.open_question_plan import Findings, OpenQuestionPlan
 from discreet.planning.unspecified import open_values
 from discreet.query.table import PrivateTable
 from discreet.testing import not_private
@@ -84,16 +84,16 @@ def test_one_unit_moves_no_more_than_is_claimed(found: tuple[int, int]) -> None:
     pairs = [(-7.0, 9.0), (0.0, 3.0), (9.0, 9.0), (None, 9.0), (-7.0, -7.0)]
     table = bench.protect(of(pairs), unit="person", bounds={"pay": (-10, 1_000_000)}, max_rows=2)
     question: Any = table.agg(pay=_.pay.mean(), all=_.pay.sum())._narrower("auto")
-    prospect = question._priced((1, 0, None, None), None, 0.95, None, ())
-    assert isinstance(prospect, TwoStagePlan)
-    ends = tuple(within_stated((Fraction(found[0]), Fraction(found[1])), v) for v in open_values(prospect.query))
-    plan, [survey] = prospect.completed_plan(Findings(ends=ends)), prospect.surveys
-    assert survey.noise.sensitivity == 1
+    open_plan = question._priced((1, 0, None, None), None, 0.95, None, ())
+    assert isinstance(open_plan, OpenQuestionPlan)
+    ends = tuple(within_stated((Fraction(found[0]), Fraction(found[1])), v) for v in open_values(open_plan.query))
+    plan, [histogram] = open_plan.completed_plan(Findings(ends=ends)), open_plan.histograms
+    assert histogram.noise.sensitivity == 1
     tables = [units for size in range(3) for units in combinations_with_replacement(pairs, size)]
     seen: dict[Any, tuple[Any, Any]] = {}
     for units in {*tables, *((*u, p) for u in tables for p in pairs)}:
         data = of(units)
-        seen[units] = bench.totals(plan, data), bench.found(question, unit_histogram(prospect.query, survey), data)
+        seen[units] = bench.totals(plan, data), bench.found(question, unit_histogram(open_plan.query, histogram), data)
     largest = 0.0
     for units in tables:
         for more in pairs:

@@ -16,13 +16,13 @@ from ibis import _
 from numpy.typing import NDArray
 
 import discreet as dp
-from discreet.engines.preliminary_totals import key_totals
+from discreet.engines.first_looks import key_totals
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.certified_comparison import real
+from discreet.planning.open_question_plan import Findings, OpenQuestionPlan, plan_open_question
 from discreet.planning.thresholded_counts import threshold_for, under_adding
-from discreet.planning.two_stage import Findings, TwoStagePlan, plan_two_stages
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import ApproximateEvent
 from neighbor_bench import Bench
@@ -41,8 +41,8 @@ def once(t: Any) -> Any:
     return t.per_unit(page=_.page.min(), v=_.v.max())
 
 
-def priced(asked: Any, epsilon: object = 1, delta: object = 1e-6, **more: Any) -> TwoStagePlan:
-    return plan_two_stages(asked._query, asked._open, epsilon=epsilon, delta=delta, **more)
+def priced(asked: Any, epsilon: object = 1, delta: object = 1e-6, **more: Any) -> OpenQuestionPlan:
+    return plan_open_question(asked._query, asked._open, epsilon=epsilon, delta=delta, **more)
 
 
 def by_page(t: Any, **more: Any) -> Any:

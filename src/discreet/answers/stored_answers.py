@@ -21,8 +21,8 @@ from discreet.errors import InvalidQuery, expected
 from discreet.exact.written_amounts import stored_amount
 from discreet.language.checked_expressions import Kind
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
+from discreet.planning.open_question_plan import Findings, OpenQuestionPlan
 from discreet.planning.plan import Plan
-from discreet.planning.two_stage import Findings, TwoStagePlan
 from discreet.planning.unspecified import UnknownKeys
 from discreet.privacy.declaration import Key
 
@@ -41,17 +41,17 @@ def unpacked(stored: bytes) -> tuple[list[NDArray[Any]], dict[str, Any]]:
     return totals, answer["receipt"]
 
 
-def completed_release(prospect: TwoStagePlan, stored: bytes, confidence: float) -> Release:
+def completed_release(open_plan: OpenQuestionPlan, stored: bytes, confidence: float) -> Release:
     """The answer to a question that left something open: that of the plan which its first looks completed."""
     totals, account = unpacked(stored)
-    plan = completed_plan(prospect, stored)
+    plan = completed_plan(open_plan, stored)
     parts = [part.reshape(len(part), block.block.components) for part, block in zip(totals, plan.blocks, strict=True)]
     return Release(plan, parts, account, confidence)
 
 
-def completed_plan(prospect: TwoStagePlan, stored: bytes) -> Plan:
+def completed_plan(open_plan: OpenQuestionPlan, stored: bytes) -> Plan:
     """The plan that the first looks of a stored answer completed."""
-    return prospect.completed_plan(findings(json.loads(stored)["found"], prospect.open.keys))
+    return open_plan.completed_plan(findings(json.loads(stored)["found"], open_plan.unspecified.keys))
 
 
 def packed_parts(receipt: Mapping[str, Any], listed: bytes | None, found: Mapping[str, bytes]) -> bytes:
@@ -70,16 +70,16 @@ def unpacked_parts(stored: bytes) -> tuple[dict[str, Any], bytes | None, dict[st
     return whole["receipt"], listed, {name: one.encode() for name, one in whole["open"].items()}
 
 
-def completed_batch(prospect: MixedBatchPlan, stored: bytes, confidence: float) -> MixedBatchRelease:
+def completed_batch(plan: MixedBatchPlan, stored: bytes, confidence: float) -> MixedBatchRelease:
     """The answer to a mixed batch: that of its listed tables, of ranges, and of what first looks completed."""
     receipt, listed, others = unpacked_parts(stored)
-    found = {name: completed_release(part, others[name], confidence) for name, part in prospect.open.items()}
+    found = {name: completed_release(part, others[name], confidence) for name, part in plan.open.items()}
     ranges = {
         name: ranges_answer(BatchRelease(part, *unpacked(others[name]), confidence), confidence)
-        for name, part in prospect.ranges.items()
+        for name, part in plan.ranges.items()
     }
     noisy = [] if listed is None else unpacked(listed)[0]
-    return MixedBatchRelease(prospect, noisy, receipt, confidence, found=found, ranges=ranges)
+    return MixedBatchRelease(plan, noisy, receipt, confidence, found=found, ranges=ranges)
 
 
 def dated(stored: bytes, time: str) -> bytes:

@@ -61,13 +61,13 @@ from discreet.errors import DiscreetError, InvalidQuery, expected
 from discreet.exact.amounts import fraction
 from discreet.planning.batch_planner import BatchPlan, BatchTable, Name, table_named
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
+from discreet.planning.open_question_plan import OpenQuestionPlan
 from discreet.planning.plan import Plan
-from discreet.planning.two_stage import TwoStagePlan
 from discreet.query.accuracy_rounds import Rounds
 from discreet.query.explain import explain
 from discreet.query.explain_batch import explain_batch, label
+from discreet.query.explain_first_looks import first_look_facts
 from discreet.query.explain_mixed_batch import explain_mixed_batch
-from discreet.query.explain_preliminary import told
 from discreet.query.explanation import Explanation, plan_digest
 from discreet.query.source import Beside, ReleaseCall
 
@@ -136,7 +136,7 @@ class RemoteSource:
         return Beside(self, (0,))
 
     def release(
-        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
+        self, plan: Plan | OpenQuestionPlan | Rounds, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> Release:
         """The answer to a plan, charged by the service before a row is read there.
 
@@ -147,14 +147,14 @@ class RemoteSource:
         if isinstance(plan, Rounds):
             cure = "give epsilon, or within without up_to and relative; rounds are for a table in one's own process."
             raise InvalidQuery(expected(ONE_CHARGE, "release", "rounds", cure))
-        if isinstance(plan, TwoStagePlan):
-            if plan.open.narrower:
+        if isinstance(plan, OpenQuestionPlan):
+            if plan.unspecified.narrower:
                 cure = "leave bounds= out, or write .clip(low, high); a service finds those alone that nobody stated."
                 raise InvalidQuery(expected("a release with the stated bounds", "bounds", "auto", cure))
             if plan.reports:
                 cure = "leave report= out; a service gives what was asked, and its receipt."
                 raise InvalidQuery(expected("a release without a report", "report", "one", cure))
-            account = Explanation({**_account(plan.placeholder_plan).facts, **told(plan)})
+            account = Explanation({**_account(plan.placeholder_plan).facts, **first_look_facts(plan)})
             stored = self._stored(account, call, confidence, fresh=fresh)
             with reading(ANSWER):
                 answer, completed = completed_release(plan, stored, confidence), completed_plan(plan, stored)

@@ -43,8 +43,7 @@ from discreet.curator.file_release import FileRelease, in_file
 from discreet.curator.mixed_batch_transaction import mixed_batch_release
 from discreet.curator.multi_table import check_units, joined, matching, named, parts_of, public_part, united
 from discreet.curator.noise_reduction_release import in_rounds
-from discreet.curator.open_question_transaction import drawn_open, open_digest
-from discreet.curator.preliminary_queries import statements
+from discreet.curator.open_question_transaction import drawn_open, open_digest, statements
 from discreet.curator.readings import Reading, reading_digest
 from discreet.curator.receipt_facts import claims, reading_receipt, receipt
 from discreet.curator.release_key import described, digest
@@ -60,8 +59,8 @@ from discreet.ledger.parallel_composition import PartBudget, Parts
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
+from discreet.planning.open_question_plan import OpenQuestionPlan
 from discreet.planning.plan import Plan
-from discreet.planning.two_stage import TwoStagePlan
 from discreet.privacy.declaration import Declaration
 from discreet.query.accuracy_rounds import Rounds
 from discreet.query.public_table import PublicTable
@@ -101,9 +100,9 @@ class Protected:
         """The raw column names and types."""
         return self._engine.schema
 
-    def statement(self, plan: Plan | TwoStagePlan) -> str:
+    def statement(self, plan: Plan | OpenQuestionPlan) -> str:
         """The SQL that the engine runs for a plan, with what stands in it for all that is to be found first."""
-        if isinstance(plan, TwoStagePlan):
+        if isinstance(plan, OpenQuestionPlan):
             answering = [] if plan.placeholder_plan.shown else [self._engine.script(plan.placeholder_plan)]
             return SEPARATOR.join([*statements(self._engine, plan), *answering])
         return SEPARATOR.join((self._engine.script(plan), *value_statements(self._engine, plan)))
@@ -155,11 +154,11 @@ class Protected:
         return others
 
     def release(
-        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
+        self, plan: Plan | OpenQuestionPlan | Rounds, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> Release:
         """Price, reserve, look, add noise, commit, release; a repeat is answered from the store for nothing."""
         del call  # the plan is all that is needed here
-        if isinstance(plan, TwoStagePlan):
+        if isinstance(plan, OpenQuestionPlan):
             return self._found(plan, fresh=fresh, confidence=confidence)
         if isinstance(plan, Rounds):
             last, ended = in_rounds(self.desk, plan, fresh=fresh)
@@ -210,22 +209,22 @@ class Protected:
 
         return table_of(released(self.desk, charge, draw, fresh=fresh))
 
-    def _found(self, prospect: TwoStagePlan, *, fresh: bool, confidence: float) -> Release:
+    def _found(self, open_plan: OpenQuestionPlan, *, fresh: bool, confidence: float) -> Release:
         """The same where something is open: both looks are paid for before the first, and the second, if there is one,
         depends on the rows through what the first one found alone.
         """
-        key = open_digest(self._engine, prospect, self.schema)
-        draw = partial(drawn_open, self._engine, prospect, key)
-        first = partial(claims, prospect.placeholder_plan)
-        stored = released(self.desk, self._charge(key, prospect), draw, fresh=fresh, first=first)
-        return completed_release(prospect, stored, confidence)
+        key = open_digest(self._engine, open_plan, self.schema)
+        draw = partial(drawn_open, self._engine, open_plan, key)
+        first = partial(claims, open_plan.placeholder_plan)
+        stored = released(self.desk, self._charge(key, open_plan), draw, fresh=fresh, first=first)
+        return completed_release(open_plan, stored, confidence)
 
     @property
     def desk(self) -> ReleaseContext:
         """What a release takes from here."""
         return ReleaseContext(engine=self._engine, budget=self.budget, words=self._words)
 
-    def _charge(self, key: str, plan: Plan | TwoStagePlan) -> Charge:
+    def _charge(self, key: str, plan: Plan | OpenQuestionPlan) -> Charge:
         """What a release of a plan costs."""
-        asked = described(plan.placeholder_plan if isinstance(plan, TwoStagePlan) else plan)
+        asked = described(plan.placeholder_plan if isinstance(plan, OpenQuestionPlan) else plan)
         return charge_to(self.declaration, key, asked, plan.charge, plan.event)

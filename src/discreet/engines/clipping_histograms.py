@@ -24,7 +24,7 @@ from __future__ import annotations
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER
+from discreet.engines.first_looks import BIN, GROUP, NUMBER
 from discreet.language.checked_expressions import Kind, Value, cast
 from discreet.language.exact_arithmetic import TOTAL, double, integer
 from discreet.language.literals import constant

@@ -3,7 +3,7 @@
 Claim
     `covering_limit`, `limit` and `bounds` are functions of noisy counts and public numbers alone.
 Requires
-    Counts by size, each unit in one of them: `engines.preliminary_totals` makes them, and a mechanism adds noise to
+    Counts by size, each unit in one of them: `engines.first_looks` makes them, and a mechanism adds noise to
     them.
 Relies on
     `noise.laplace_sum.quantile`, for how often noise alone looks like units.

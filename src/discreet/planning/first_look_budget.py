@@ -10,7 +10,8 @@ Relies on
 Proof
     By reading. A stated part lies between 0 and `MOST`. Otherwise it is a twentieth for each limit and a tenth for
     bounds, or with a public number of units the first of some larger ones at which half of the units, in four bins next
-    to each other, would show; the usual one, where they would at none. `planning.two_stage` divides the price by them.
+    to each other, would show; the usual one, where they would at none. `planning.open_question_plan` divides the
+    price by them.
 Rounding
     None.
 Source

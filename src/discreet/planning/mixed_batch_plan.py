@@ -9,8 +9,9 @@ Claim
 Requires
     Questions about one declared table, whose neighbors are those of every part.
 Relies on
-    `planning.batch_planner` for the listed tables and for ranges, `planning.two_stage` for each question with something
-    open; sequential composition. `planning.noise_laws` for what Gaussian noise of several parts costs together.
+    `planning.batch_planner` for the listed tables and for ranges, `planning.open_question_plan` for each question with
+    something open; sequential composition. `planning.noise_laws` for what Gaussian noise of several parts costs
+    together.
 Proof
     The shares of the parts are positive fractions whose sum is 1. Each part is priced at its share of epsilon, or of
     rho, and of delta, and is private at that price; what one finds is not used by another. Epsilons add up, and deltas
@@ -57,9 +58,9 @@ from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_b
 from discreet.planning.first_look_budget import NOTHING_TO_FIND, stated_part
 from discreet.planning.joint_batch import price_together
 from discreet.planning.noise_laws import Law, Price
+from discreet.planning.open_question_plan import OpenQuestionPlan, plan_open_question
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import LARGEST_EPSILON, stated_price
-from discreet.planning.two_stage import TwoStagePlan, plan_two_stages
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import Event, composed
@@ -97,7 +98,7 @@ class MixedBatchPlan:
 
     names: tuple[Name, ...]
     listed: BatchPlan | None
-    open: Mapping[str, TwoStagePlan]
+    open: Mapping[str, OpenQuestionPlan]
     ranges: Mapping[str, BatchPlan] = field(default_factory=dict)
     shares: Mapping[str | None, Fraction]
     """Of the price: of the listed tables together under None, of each other question under its name."""
@@ -110,7 +111,7 @@ class MixedBatchPlan:
         return _planned(self.listed, self.ranges)
 
     @property
-    def parts(self) -> list[BatchPlan | TwoStagePlan]:
+    def parts(self) -> list[BatchPlan | OpenQuestionPlan]:
         """The listed tables, ranges, and then the others."""
         return [*self.planned.values(), *self.open.values()]
 
@@ -179,7 +180,7 @@ def price_mixed_batch(
     for name, (query, left) in asked.open.items():
         delta_share = shares[name] / finding if left.keys else Fraction(0)
         own_left = replace(left, share=looks if _finds_limits(query, left) else None)
-        found[name] = plan_two_stages(query, own_left, **_part(offer, shares[name], delta_share))
+        found[name] = plan_open_question(query, own_left, **_part(offer, shares[name], delta_share))
     apart = _made(asked, planned, found, shares)
     if offer.rho is not None or not offer.delta or len(planned) < 2:
         return apart
@@ -266,7 +267,7 @@ def _together(
 def _made(
     asked: MixedBatchQuery,
     planned: Mapping[str | None, BatchPlan],
-    found: Mapping[str, TwoStagePlan],
+    found: Mapping[str, OpenQuestionPlan],
     shares: Mapping[str | None, Fraction],
 ) -> MixedBatchPlan:
     return MixedBatchPlan(

@@ -2,12 +2,12 @@
 
 Claim
     `narrower` gives the same query, whose values are those of the other, moved into bounds that the first look of
-    `two_stage` finds; a function of the query alone.
+    `open_question_plan` finds; a function of the query alone.
 Requires
     Of the query: values that lie within their intervals, which stay what they are.
 Relies on
-    `two_stage` for the price and the privacy of what is found: there an interval that was stated is as good as one that
-    the limits of a type give, and what is found is cut to it.
+    `open_question_plan` for the price and the privacy of what is found: there an interval that was stated is as good as
+    one that the limits of a type give, and what is found is cut to it.
 Proof
     By reading: of a value, nothing is changed but `narrow`, which says that bounds are wanted. Where nothing is found,
     the stated ones are taken, in place of (0, 1), so that nobody is clipped by it.

@@ -2,13 +2,13 @@
 
 Claim
     Where ``threshold_for(query, left, guarantee)`` gives a mechanism, its release of
-    `engines.preliminary_totals.key_totals`, with its max_groups and max_rows and steps of 1, keeps the guarantee for
+    `engines.first_looks.key_totals`, with its max_groups and max_rows and steps of 1, keeps the guarantee for
     the declared neighbors; and these totals are the counts that were asked for, of units in at most max_groups keys,
     and of at most max_rows of their rows in each.
 Requires
     Of the engine: totals to which a unit adds max_rows at most in at most max_groups keys, and a row for those that
     some unit has
-    (`engines.preliminary_totals` owes both).
+    (`engines.first_looks` owes both).
 Relies on
     `mechanisms.threshold`: (a, b)-privacy under add-remove of the keys shown and of their noisy counts together.
 Proof

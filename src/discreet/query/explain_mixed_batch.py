@@ -13,7 +13,7 @@ from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.strategy_families import RANGES
 from discreet.query.explain import explain, promise, rows_of
 from discreet.query.explain_batch import INTERVALS, WORST, WORST_OF, cell_errors, explain_batch, label, range_errors
-from discreet.query.explain_preliminary import told
+from discreet.query.explain_first_looks import first_look_facts
 from discreet.query.explanation import Explanation
 
 LISTED = "listed tables"
@@ -88,7 +88,7 @@ def _accounts(
         found[name] = {**found[name], "columns": [*found[name]["columns"], worst], "ranges": errors}
     for name, part in plan.open.items():
         own = explain(part.placeholder_plan, "", confidence=confidence, assume=assume).facts
-        found[name] = {**own, **told(part)}
+        found[name] = {**own, **first_look_facts(part)}
     return found
 
 

@@ -23,14 +23,14 @@ from discreet.inference.post_processing import AfterNoise, Processing, expectati
 from discreet.planning.clipping_reports import is_stated, reports
 from discreet.planning.first_look_budget import stated_part
 from discreet.planning.narrower_bounds import narrower
+from discreet.planning.open_question_plan import OpenQuestionPlan, plan_open_question, split_weights
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import level, price
-from discreet.planning.two_stage import TwoStagePlan, plan_two_stages, split_weights
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.query.accuracy_rounds import Rounds, rounds_of
 from discreet.query.epsilon_for_accuracy import cheapest, cheapest_plan, check_unpriced
 from discreet.query.explain import explain
-from discreet.query.explain_preliminary import beside_stated, told
+from discreet.query.explain_first_looks import beside_stated, first_look_facts
 from discreet.query.explanation import Explanation
 from discreet.query.file_output import check_held, check_written
 from discreet.query.question_documents import after_parts, document_of
@@ -128,7 +128,7 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
     ) -> Plan:
         """The priced question: what would be drawn and charged, with stand-ins for what is open."""
         found = self._priced((epsilon, delta, rho, None), None, 0.95, weights, ())
-        return replace(found.placeholder_plan, event=found.event) if isinstance(found, TwoStagePlan) else found
+        return replace(found.placeholder_plan, event=found.event) if isinstance(found, OpenQuestionPlan) else found
 
     @worded(".rounds({'count': 0.05}, relative=True, up_to=0.5)")
     def rounds(
@@ -211,9 +211,9 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
             facts = explain(rounds.most, statement, confidence=level(confidence), assume=assume)
             return Explanation({**facts.facts, "rounds": rounds.explain()})
         found = self._priced((epsilon, delta, rho, first_look), within, level(confidence), weights, report)
-        whole = found.placeholder_plan if isinstance(found, TwoStagePlan) else found
+        whole = found.placeholder_plan if isinstance(found, OpenQuestionPlan) else found
         facts = explain(whole, self._source.statement(found), confidence=level(confidence), assume=assume)
-        return Explanation({**facts.facts, **told(found)}) if isinstance(found, TwoStagePlan) else facts
+        return Explanation({**facts.facts, **first_look_facts(found)}) if isinstance(found, OpenQuestionPlan) else facts
 
     def _beside_stated(self, bounds: str, call: Mapping[str, Any]) -> Explanation:
         """The account with bounds that are to be found, beside that with the stated ones."""
@@ -362,7 +362,7 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         confidence: float,
         weights: Mapping[str, object] | None,
         report: str | Iterable[str],
-    ) -> Plan | TwoStagePlan:
+    ) -> Plan | OpenQuestionPlan:
         """The plan at an epsilon, with a delta, or at a rho, and a part of it for first looks; or at the cheapest
         epsilon for a wanted error.
         """
@@ -377,7 +377,9 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
             epsilon = self._cheapest(within, confidence, weights, delta)
         if is_plain:
             return price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
-        return plan_two_stages(self._query, left, epsilon=epsilon, delta=delta, rho=rho, weights=weights, within=within)
+        return plan_open_question(
+            self._query, left, epsilon=epsilon, delta=delta, rho=rho, weights=weights, within=within
+        )
 
     def _cheapest(
         self, within: object, confidence: float, weights: Mapping[str, object] | None, delta: object

@@ -13,8 +13,8 @@ from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
 from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
+from discreet.planning.open_question_plan import OpenQuestionPlan
 from discreet.planning.plan import Plan
-from discreet.planning.two_stage import TwoStagePlan
 from discreet.privacy.declaration import Declaration
 from discreet.query.accuracy_rounds import Rounds
 
@@ -59,7 +59,7 @@ class Source(Protocol):
         """Its column names and types."""
 
     def release(
-        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
+        self, plan: Plan | OpenQuestionPlan | Rounds, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> Release:
         """Charges the plan, runs it, adds the noise and returns the answer."""
 
@@ -71,7 +71,7 @@ class Source(Protocol):
     def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:
         """The same, with the answer in a file."""
 
-    def statement(self, plan: Plan | TwoStagePlan) -> str:
+    def statement(self, plan: Plan | OpenQuestionPlan) -> str:
         """The SQL that the engine runs for a plan."""
 
     def beside(self, other: Any) -> Beside:

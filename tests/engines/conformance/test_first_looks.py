@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from depth import examples
-from discreet.curator.preliminary_queries import surveyed
-from discreet.engines.preliminary_totals import key_totals, unit_histogram
+from discreet.curator.open_question_transaction import findings_of
+from discreet.engines.first_looks import key_totals, unit_histogram
 from discreet.planning.group_keys import UNKNOWN, UNKNOWN_BY_COUNT
-from discreet.planning.two_stage import plan_two_stages
+from discreet.planning.open_question_plan import plan_open_question
 from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.testing import splitmix
 from discreet.testing.neighbors import Rows, rows_of
@@ -58,8 +58,8 @@ def test_engines_find_the_same(bench: Bench) -> None:
     found = []
     for one in (Bench(), bench):
         question = asked(one, data)
-        surveys = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6).surveys
-        looks = [unit_histogram(question._query, survey) for survey in surveys]
+        histograms = plan_open_question(question._query, question._open, epsilon=1, delta=1e-6).histograms
+        looks = [unit_histogram(question._query, histogram) for histogram in histograms]
         looks += [key_totals(question._query, max_groups=99, steps=steps) for steps in (1, STEPS)]
         looks.append(key_totals(question._query, max_groups=99, steps=1, max_rows=3))
         found.append([one.found(question, look) for look in looks])
@@ -81,9 +81,9 @@ def test_engines_show_the_same_lone_counts(bench: Bench, *, rows: bool) -> None:
         else:
             grouped = persons.per_unit(plan=lambda t: t.plan.min()).group_by("plan", keys=UNKNOWN)
         asked, epsilon = grouped.agg(n=lambda t: t.count()), 62 if rows else 2
-        found = plan_two_stages(asked._query, asked._open, epsilon=epsilon, delta=1e-6)
+        found = plan_open_question(asked._query, asked._open, epsilon=epsilon, delta=1e-6)
         assert found.placeholder_plan.shown
-        looks.append(surveyed(asked._source._engine, found, splitmix(7)))
+        looks.append(findings_of(asked._source._engine, found, splitmix(7)))
         assert ("least(" if rows else "min(") in asked.explain(epsilon=epsilon, delta=1e-6)["sql"].lower()
     counts = [look.counts.tolist() for look in looks if look.counts is not None]
     assert looks[0].keys == looks[1].keys
@@ -98,8 +98,8 @@ def test_one_unit_more_moves_what_it_may(bench: Bench, table: Rows, data: st.Dat
     units = table.units(["person"])
     gone = data.draw(st.sampled_from(units)) if units else None
     less = table.with_rows(row for row in table.rows if table.unit_of(row, ["person"]) != gone)
-    for survey in plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6).surveys:
-        assert sum(apart(bench, question, unit_histogram(question._query, survey), table, less)) <= 1
+    for histogram in plan_open_question(question._query, question._open, epsilon=1, delta=1e-6).histograms:
+        assert sum(apart(bench, question, unit_histogram(question._query, histogram), table, less)) <= 1
     moves = apart(bench, question, key_totals(question._query, max_groups=2, steps=STEPS), table, less)
     assert len(moves) <= 2
     assert sum(move**2 for move in moves) <= STEPS**2

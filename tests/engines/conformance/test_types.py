@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.preliminary_totals import key_totals, unit_histogram
+from discreet.engines.first_looks import key_totals, unit_histogram
 from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.top_keys import chosen
-from discreet.planning.two_stage import plan_two_stages
+from discreet.planning.open_question_plan import plan_open_question
 from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
 from neighbor_bench import Bench
@@ -238,10 +238,10 @@ def test_types_are_found_as_keys_as_on_duckdb(backend_of: Backends, other: str) 
         bench = Bench(backend_of(name))
         table = protected(bench, unit=["person", "money"], bounds={"double": "auto", "digits": "auto"})
         asked: Any = table.group_by(*KEYS, keys=dp.UNKNOWN).agg(x=table.double.sum(), y=table.digits.sum())
-        surveys = plan_two_stages(asked._query, asked._open, epsilon=1, delta=1e-6).surveys
+        histograms = plan_open_question(asked._query, asked._open, epsilon=1, delta=1e-6).histograms
         looks = [
             key_totals(asked._query, max_groups=60, steps=1),
-            *(unit_histogram(asked._query, one) for one in surveys),
+            *(unit_histogram(asked._query, one) for one in histograms),
         ]
         found.append([bench.found(asked, look) for look in looks])
     assert found[0] == found[1]

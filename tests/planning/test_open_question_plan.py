@@ -15,7 +15,7 @@ from discreet.accounting.event_costs import concentrated
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.mechanisms.laplace import Laplace
 from discreet.planning.noise_laws import Law, drawn
-from discreet.planning.two_stage import Findings, Subject, TwoStagePlan, clipped, plan_two_stages
+from discreet.planning.open_question_plan import Findings, OpenQuestionPlan, Subject, clipped, plan_open_question
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.privacy.events import ApproximateEvent, Composed, composed
 from discreet.query.question import Question
@@ -37,8 +37,8 @@ def question(**more: Any) -> Question:
     return asked
 
 
-def priced(asked: Question, epsilon: object = 1, delta: object = 1e-6, **more: Any) -> TwoStagePlan:
-    return plan_two_stages(asked._query, asked._open, epsilon=epsilon, delta=delta, **more)
+def priced(asked: Question, epsilon: object = 1, delta: object = 1e-6, **more: Any) -> OpenQuestionPlan:
+    return plan_open_question(asked._query, asked._open, epsilon=epsilon, delta=delta, **more)
 
 
 FOUND = Findings(
@@ -49,18 +49,18 @@ FOUND = Findings(
 def test_parts_add_up_to_the_charge() -> None:
     found = priced(question(max_groups=2, max_rows=2), epsilon=Fraction(7, 10))
     plan = found.completed_plan(Findings({}, FOUND.ends, FOUND.keys))
-    surveys = sum((survey.noise.epsilon for survey in found.surveys), start=Fraction(0))
+    histograms = sum((histogram.noise.epsilon for histogram in found.histograms), start=Fraction(0))
     answer = sum((b.noise.epsilon for b in plan.blocks if isinstance(b.noise, Laplace)), start=Fraction(0))
     assert found.answering.epsilon == answer
     assert (
-        surveys + found.selecting + answer
+        histograms + found.selecting + answer
         == Fraction(7, 10)
         == plan.charge.epsilon
         == found.placeholder_plan.charge.epsilon
     )
     assert plan.charge.delta == Fraction(1, 10**6)
     everything = [Subject.GROUPS, Subject.ROWS, Subject.SIZE, Subject.SIZE]
-    assert [survey.subject for survey in priced(question()).surveys] == everything
+    assert [histogram.subject for histogram in priced(question()).histograms] == everything
 
 
 OPEN: dict[str, dict[str, Any]] = {
@@ -78,7 +78,7 @@ def test_parts_of_rho_add_up_to_it(name: str, report: tuple[str, ...]) -> None:
     """The plan and its looks cost rho together, whatever is found, and no more than a little less than it."""
     asked, rho = question(**OPEN[name]), Fraction(1, 3)
     left = replace(asked._open, report=frozenset(report))
-    found = plan_two_stages(asked._query, left, rho=rho, delta=Fraction(1, 10**6))
+    found = plan_open_question(asked._query, left, rho=rho, delta=Fraction(1, 10**6))
     plan = found.completed_plan(
         Findings(dict.fromkeys(left.limits, 4), FOUND.ends[: len(open_values(asked._query))], FOUND.keys)
     )
@@ -86,7 +86,7 @@ def test_parts_of_rho_add_up_to_it(name: str, report: tuple[str, ...]) -> None:
     own, delta = concentrated(found.event)
     assert (1 - Fraction(1, 10**6)) * rho < own <= rho
     assert delta == found.charge.delta == found.selecting_delta == Fraction(1, 10**6)
-    looks = [survey.noise.event for survey in (*found.surveys, *found.reports)]
+    looks = [histogram.noise.event for histogram in (*found.histograms, *found.reports)]
     keys = ApproximateEvent(epsilon=found.selecting, delta=delta)
     drawn_now = composed(*looks, keys, *(drawn(block.noise) for block in plan.blocks))
     assert (1 - Fraction(1, 100)) * rho < concentrated(drawn_now)[0] <= rho
@@ -95,8 +95,8 @@ def test_parts_of_rho_add_up_to_it(name: str, report: tuple[str, ...]) -> None:
 def test_one_look_at_a_rho_is_that_at_its_epsilon() -> None:
     table = dp.protect(ROWS, unit=dp.ROW, budget=dp.Budget(rho=9, delta=1e-3), name="rows")
     asked = table.group_by("page", keys=dp.UNKNOWN).agg(n=lambda t: t.count())
-    found = plan_two_stages(asked._query, asked._open, rho=2, delta=1e-6)
-    same = plan_two_stages(asked._query, asked._open, epsilon=2, delta=1e-6)
+    found = plan_open_question(asked._query, asked._open, rho=2, delta=1e-6)
+    same = plan_open_question(asked._query, asked._open, epsilon=2, delta=1e-6)
     assert found.placeholder_plan.shown == same.placeholder_plan.shown
     assert concentrated(found.event) == (Fraction(2), Fraction(1, 10**6))
     assert found.charge.rho == 2
@@ -128,7 +128,7 @@ def test_gaussian_noise_takes_half_of_delta_where_it_is_better() -> None:
 def test_only_what_is_open_is_paid_for() -> None:
     asked = question(max_groups=2, max_rows=3, bounds={"v": (0, 1), "i": (0, 1)})
     found = priced(asked)
-    assert found.surveys == ()
+    assert found.histograms == ()
     assert found.selecting == found.answering.epsilon == Fraction(1, 2)
     assert found.groups() == 2
 
@@ -136,7 +136,7 @@ def test_only_what_is_open_is_paid_for() -> None:
 def test_replacing_a_unit_costs_twice() -> None:
     asked = question(neighbors="replace-one", units=100)
     found = priced(asked)
-    assert all(survey.noise.sensitivity == 2 for survey in found.surveys)
+    assert all(histogram.noise.sensitivity == 2 for histogram in found.histograms)
     rule, added = found.selection(3), priced(question()).selection(3)
     assert rule.epsilon == added.epsilon / 2
     assert float(rule.delta) * (1 + math.exp(float(rule.epsilon))) == pytest.approx(5e-7)
@@ -180,8 +180,8 @@ def test_whole_numbers_keep_whole_bounds_within_their_own() -> None:
 
 def test_one_value_under_two_conditions_is_looked_at_once() -> None:
     found = priced(question())
-    sizes = [survey for survey in found.surveys if survey.subject is Subject.SIZE]
-    assert [survey.where for survey in sizes] == [None, None]
+    sizes = [histogram for histogram in found.histograms if histogram.subject is Subject.SIZE]
+    assert [histogram.where for histogram in sizes] == [None, None]
 
 
 def test_refusals() -> None:
@@ -196,7 +196,7 @@ def test_refusals() -> None:
         priced(asked, epsilon=2**30)
     with pytest.raises(InvalidParameter, match="delta of at least"):
         priced(asked, delta=Fraction(1, 2**200))
-    known = plan_two_stages(asked._query, Unspecified(None, frozenset({"max_rows"})), epsilon=1, delta=0.5)
+    known = plan_open_question(asked._query, Unspecified(None, frozenset({"max_rows"})), epsilon=1, delta=0.5)
     assert known.charge.delta == known.answering.delta == 0.5
     with pytest.raises(InvalidParameter, match="delta from 0"):
-        plan_two_stages(asked._query, Unspecified(), epsilon=1, delta=2)
+        plan_open_question(asked._query, Unspecified(), epsilon=1, delta=2)

@@ -15,9 +15,9 @@ from discreet.noise.laplace import DiscreteLaplace
 from discreet.planning.aggregates import COUNT, MEAN, SUM, UNITS
 from discreet.planning.auto_bounds import TOGETHER, floor
 from discreet.planning.narrower_bounds import stated_ends
+from discreet.planning.open_question_plan import OpenQuestionPlan, Subject, UnitHistogram
 from discreet.planning.plan import Query
 from discreet.planning.thresholded_counts import threshold_for, under_adding
-from discreet.planning.two_stage import Subject, Survey, TwoStagePlan
 from discreet.planning.unspecified import UnknownKeys, Unspecified
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.query.explain import error_of
@@ -34,22 +34,22 @@ STATED = {"mechanism": "the stated bounds, without a look for narrower ones"}
 CLIPPING = "no part of the error bars; report='clipped' says of how many units"
 
 
-def told(found: TwoStagePlan) -> dict[str, Any]:
+def first_look_facts(found: OpenQuestionPlan) -> dict[str, Any]:
     """What an account of a release says of what is open."""
     facts: dict[str, Any] = {"first looks": looks(found)}
-    if found.open.keys:
+    if found.unspecified.keys:
         facts["first looks"][-1]["also priced"] = _other_selections(found) if found.selecting else _two_looks(found)
         if found.selecting:
-            facts["first looks"][-1]["would lower it"] = _fewer(found, found.open.keys)
-        facts["groups"] = f"those that are found, by {', '.join(found.open.keys.names)}"
-    if found.open.limits:
+            facts["first looks"][-1]["would lower it"] = _fewer(found, found.unspecified.keys)
+        facts["groups"] = f"those that are found, by {', '.join(found.unspecified.keys.names)}"
+    if found.unspecified.limits:
         own = found.placeholder_plan.limits
         limits = {"max_groups": own.max_groups, "max_rows": own.max_rows}
-        facts["limits"] = limits | dict.fromkeys(sorted(found.open.limits), "auto")
+        facts["limits"] = limits | dict.fromkeys(sorted(found.unspecified.limits), "auto")
     return facts
 
 
-def looks(found: TwoStagePlan) -> list[dict[str, Any]]:
+def looks(found: OpenQuestionPlan) -> list[dict[str, Any]]:
     """The first looks of a plan: what each finds, by which mechanism, at which price."""
     names = {
         Subject.GROUPS: "max_groups",
@@ -59,33 +59,35 @@ def looks(found: TwoStagePlan) -> list[dict[str, Any]]:
         Subject.WEIGHTED: "units weighted down",
     }
     told = []
-    for survey in (*found.surveys, *found.reports):
-        what = names[survey.subject] + ("" if survey.value is None else survey.value.text)
-        stated = None if survey.value is None or survey.subject is not Subject.SIZE else stated_ends(survey.value)
+    for histogram in (*found.histograms, *found.reports):
+        what = names[histogram.subject] + ("" if histogram.value is None else histogram.value.text)
+        stated = (
+            None if histogram.value is None or histogram.subject is not Subject.SIZE else stated_ends(histogram.value)
+        )
         told.append(
             {
                 "what": what,
                 **({} if stated is None else {"within": f"[{shown(stated[0])}, {shown(stated[1])}]"}),
-                "mechanism": f"discrete Laplace on {survey.bins} counts of units",
-                "sensitivity": survey.noise.sensitivity,
-                "scale": survey.noise.scale,
-                **_chosen(survey),
-                "epsilon": survey.noise.epsilon,
+                "mechanism": f"discrete Laplace on {histogram.bins} counts of units",
+                "sensitivity": histogram.noise.sensitivity,
+                "scale": histogram.noise.scale,
+                **_chosen(histogram),
+                "epsilon": histogram.noise.epsilon,
                 "delta": Fraction(0),
             }
         )
-    if found.open.keys:
-        told.append(_keys_told(found, found.open.keys.names))
+    if found.unspecified.keys:
+        told.append(_keys_told(found, found.unspecified.keys.names))
     return told
 
 
-def _chosen(survey: Survey) -> dict[str, str]:
+def _chosen(histogram: UnitHistogram) -> dict[str, str]:
     """How many units it takes to find something, and by which rule it is chosen."""
-    if survey.subject not in WORST:
+    if histogram.subject not in WORST:
         return {}
-    one, many = (math.ceil(floor(survey.noise.scale, survey.bins, width)) for width in (1, TOGETHER[-1]))
+    one, many = (math.ceil(floor(histogram.noise.scale, histogram.bins, width)) for width in (1, TOGETHER[-1]))
     found = f"where {one:,} units are in one bin, or {many:,} in {TOGETHER[-1]} next to each other"
-    return {"finds": found, "chosen": WORST[survey.subject]}
+    return {"finds": found, "chosen": WORST[histogram.subject]}
 
 
 def beside_stated(query: Query, opened: Explanation, plain: Explanation) -> Explanation:
@@ -108,7 +110,7 @@ def _pays(query: Query, opened: Explanation, plain: Explanation) -> float | None
     return min(plain.accuracy[name].amount / opened.accuracy[name].amount for name in plain.accuracy)
 
 
-def _other_selections(found: TwoStagePlan) -> list[str]:
+def _other_selections(found: OpenQuestionPlan) -> list[str]:
     """How many units with the most keys it would take for an even chance with each of the other selections."""
     most = found.groups()
     rule = found.selection(most)
@@ -123,7 +125,7 @@ def _other_selections(found: TwoStagePlan) -> list[str]:
     return told
 
 
-def _fewer(found: TwoStagePlan, keys: UnknownKeys) -> list[str]:
+def _fewer(found: OpenQuestionPlan, keys: UnknownKeys) -> list[str]:
     """What would show keys that fewer units have, and how many it would take: in the order of what it gives up."""
     most, query = found.groups(), found.query
     told = []
@@ -131,7 +133,7 @@ def _fewer(found: TwoStagePlan, keys: UnknownKeys) -> list[str]:
     alone = len(query.aggregates) == 1 and asked.value is None and asked.where is None
     if alone and not query.by_row and query.most_rows != 1 and found.charge.epsilon < UNBOUNDED:
         kept = under_adding(query.units_changed, Guarantee(epsilon=found.charge.epsilon, delta=found.charge.delta))
-        if asked.statistic in (UNITS, COUNT) and not found.open.limits:
+        if asked.statistic in (UNITS, COUNT) and not found.unspecified.limits:
             by_count = Unspecified(keys=replace(keys, by_count=True))
             rule = threshold_for(query, by_count, found.charge)
             if rule is None:
@@ -150,7 +152,7 @@ def _fewer(found: TwoStagePlan, keys: UnknownKeys) -> list[str]:
     return told
 
 
-def _heavier(found: TwoStagePlan, most: int, name: str) -> list[str]:
+def _heavier(found: OpenQuestionPlan, most: int, name: str) -> list[str]:
     """What a weight of three times as much for the keys would do: fewer units, and more noise in the answer."""
     own, answer = found.selecting, found.answering
     ratio = own / answer.epsilon if answer.rho is None else own**2 / (2 * answer.rho)
@@ -163,14 +165,14 @@ def _heavier(found: TwoStagePlan, most: int, name: str) -> list[str]:
     return [f"weights={weights}: {_units(users, most)}, and {rest:.2g} times the noise"]
 
 
-def _stronger(found: TwoStagePlan, most: int, times: Fraction) -> int:
+def _stronger(found: OpenQuestionPlan, most: int, times: Fraction) -> int:
     """How many units an even chance takes at so many times the epsilon."""
     rule = found.selection(most)
     epsilon = min(times * rule.epsilon, Fraction(LARGEST_EPSILON))
     return KeySelection(epsilon=epsilon, delta=rule.delta, max_groups=most).users()
 
 
-def _two_looks(found: TwoStagePlan) -> list[str]:
+def _two_looks(found: OpenQuestionPlan) -> list[str]:
     """What it would take to find the keys first, and how far off their counts would be then."""
     other = found.runner_up
     if other is None:
@@ -210,10 +212,10 @@ def _by_count(rule: Threshold, names: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _keys_told(found: TwoStagePlan, names: tuple[str, ...]) -> dict[str, Any]:
+def _keys_told(found: OpenQuestionPlan, names: tuple[str, ...]) -> dict[str, Any]:
     if found.placeholder_plan.shown:
         return {**_by_count(found.placeholder_plan.shown, names), "delta": found.charge.delta}
-    is_open = "max_groups" in found.open.limits
+    is_open = "max_groups" in found.unspecified.limits
     most = found.groups()
     rule = found.selection(most)
 

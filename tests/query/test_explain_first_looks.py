@@ -11,23 +11,23 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.planning.two_stage import plan_two_stages
+from discreet.planning.open_question_plan import plan_open_question
 from discreet.planning.unspecified import Unspecified
-from discreet.query.explain_preliminary import looks, told
+from discreet.query.explain_first_looks import first_look_facts, looks
 from discreet.selection.partition_selection import KeySelection
 from discreet.testing import people
 
 
 def test_reports_have_their_price() -> None:
     asked = people().group_by("plan").agg(v=_.visits.sum(), a=_.age.mean())
-    found = plan_two_stages(asked._query, Unspecified(report=frozenset({"clipped", "weighted"})), epsilon=1)
+    found = plan_open_question(asked._query, Unspecified(report=frozenset({"clipped", "weighted"})), epsilon=1)
     assert [(look["what"], look["epsilon"]) for look in looks(found)] == [
         ("units clipped in visits", Fraction(1, 40)),
         ("units clipped in age", Fraction(1, 40)),
         ("units weighted down", Fraction(1, 20)),
     ]
     assert found.answering.epsilon == Fraction(9, 10)
-    assert set(told(found)) == {"first looks"}
+    assert set(first_look_facts(found)) == {"first looks"}
 
 
 def test_explain_tells_of_reports() -> None:

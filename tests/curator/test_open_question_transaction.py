@@ -19,7 +19,7 @@ from discreet.curator.protected_table import Protected
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import EngineError
 from discreet.language.checked_expressions import Kind
-from discreet.planning.two_stage import Findings
+from discreet.planning.open_question_plan import Findings
 from discreet.planning.unspecified import UnknownKeys
 from discreet.query.table import PrivateTable
 from discreet.testing import not_private, splitmix
@@ -313,7 +313,7 @@ def test_values_whose_texts_are_the_same_have_a_report_each() -> None:
     bounds = protect(data, bounds={"spent": "auto"}, max_rows=1).agg(a=asked[0].sum(), b=asked[1].sum())
     found = bounds.release(epsilon=40).receipt["found"]["bounds"]
     first_high, second_high = (Fraction(high) for _low, high in found.values())
-    assert first_high == 64
+    assert first_high >= 64  # noise in an empty bin above it is taken for units once in some sixty releases
     assert second_high < 1
 
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.preliminary_totals import key_totals, unit_histogram
+from discreet.engines.first_looks import key_totals, unit_histogram
 from discreet.planning.auto_bounds import LOWEST
-from discreet.planning.two_stage import Subject, plan_two_stages
+from discreet.planning.open_question_plan import Subject, plan_open_question
 from discreet.query.question import Question
 from discreet.selection.gaussian_partition_selection import STEPS, GaussianKeys
 from discreet.testing.neighbors import array
@@ -115,14 +115,14 @@ def test_keys_of_two_columns(bench: Bench) -> None:
     }
 
 
-def surveyed(bench: Bench, data: pa.Table, subject: Subject, **facts: Any) -> dict[Any, int]:
+def findings_of(bench: Bench, data: pa.Table, subject: Subject, **facts: Any) -> dict[Any, int]:
     stated = {"unit": "person", "max_rows": "auto", "max_groups": "auto", "bounds": {"v": "auto"}} | facts
     table = bench.protect(data, **stated)
     grouped: Any = table if "page" not in data.column_names else table.group_by("page", keys=dp.UNKNOWN)
     question: Any = grouped.agg(s=lambda t: t.v.sum())
-    priced = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6)
-    [survey] = [s for s in priced.surveys if s.subject is subject]
-    return bench.found(question, unit_histogram(question._query, survey))
+    priced = plan_open_question(question._query, question._open, epsilon=1, delta=1e-6)
+    [histogram] = [s for s in priced.histograms if s.subject is subject]
+    return bench.found(question, unit_histogram(question._query, histogram))
 
 
 def test_each_unit_is_in_one_bin(bench: Bench) -> None:
@@ -134,8 +134,8 @@ def test_each_unit_is_in_one_bin(bench: Bench) -> None:
     most = {a: max(n for (b, _), n in rows.items() if a == b) for a in groups}
     for subject, numbers in ((Subject.GROUPS, groups), (Subject.ROWS, most)):
         wanted = Counter((n - 1).bit_length() for n in numbers.values())
-        assert surveyed(bench, data, subject) == dict(wanted)
-    assert sum(surveyed(bench, data, Subject.SIZE).values()) == len(groups)
+        assert findings_of(bench, data, subject) == dict(wanted)
+    assert sum(findings_of(bench, data, Subject.SIZE).values()) == len(groups)
 
 
 def test_sizes_are_those_of_the_value_farthest_from_zero(bench: Bench) -> None:
@@ -151,12 +151,12 @@ def test_sizes_are_those_of_the_value_farthest_from_zero(bench: Bench) -> None:
     }
     rows = [(person, v) for person, own in values.items() for v in own]
     data = pa.table({"person": [r[0] for r in rows], "v": pa.array([r[1] for r in rows], pa.float64())})
-    bins = surveyed(bench, data, Subject.SIZE)
+    bins = findings_of(bench, data, Subject.SIZE)
     assert bins == {0: 2, -LOWEST: 1, -(3 - LOWEST): 1, 53 - LOWEST: 1, -(10 - LOWEST): 1, 11 - LOWEST: 1}
 
 
 def test_rows_that_do_not_count_have_no_size(bench: Bench) -> None:
     table = bench.protect(pa.table({"v": [1, 8, 100]}), unit=dp.ROW, bounds={"v": "auto"})
     question: Any = table.agg(s=lambda t: t.v.sum(where=t.v < 50))
-    [survey] = plan_two_stages(question._query, question._open, epsilon=1).surveys
-    assert bench.found(question, unit_histogram(question._query, survey)) == {-LOWEST: 1, 3 - LOWEST: 1}
+    [histogram] = plan_open_question(question._query, question._open, epsilon=1).histograms
+    assert bench.found(question, unit_histogram(question._query, histogram)) == {-LOWEST: 1, 3 - LOWEST: 1}

@@ -1,4 +1,4 @@
-"""Preliminary queries of the rows: histograms of units and totals of keys, as Ibis expressions.
+"""What first looks count in the rows: histograms of units and totals of keys, as Ibis expressions.
 
 Claim
     In `unit_histogram` each unit is counted in one bin at most. In `key_totals` a unit adds to at most `max_groups`
@@ -39,16 +39,16 @@ from discreet.language.checked_expressions import Kind, cast
 from discreet.language.exact_arithmetic import TOTAL, at_most, clipped, double, integer
 from discreet.planning.auto_bounds import COUNTS, HIGHEST, LOWEST
 from discreet.planning.contribution_bounding import attach, keep, units
+from discreet.planning.open_question_plan import Subject, UnitHistogram
 from discreet.planning.plan import Query
-from discreet.planning.two_stage import Subject, Survey
 
 GROUP = "__discreet_group_"
 BIN, NUMBER = "bin", "number"
 
 
-def unit_histogram(query: Query, survey: Survey) -> ir.Table:
+def unit_histogram(query: Query, histogram: UnitHistogram) -> ir.Table:
     """How many units are in each bin that is not empty: columns ``bin`` and ``number``."""
-    found = _largest(query, survey) if survey.subject is Subject.SIZE else _counted(query, survey.subject)
+    found = _largest(query, histogram) if histogram.subject is Subject.SIZE else _counted(query, histogram.subject)
     return found.group_by(BIN).agg(found.count().cast(TOTAL).name(NUMBER))
 
 
@@ -63,13 +63,13 @@ def _counted(query: Query, subject: Subject) -> ir.Table:
     return found.select(_binned(cast(found[NUMBER], Kind.REAL), 0, COUNTS - 1).name(BIN))
 
 
-def _largest(query: Query, survey: Survey) -> ir.Table:
+def _largest(query: Query, histogram: UnitHistogram) -> ir.Table:
     """The bin of each unit, by the value that is farthest from zero, on its side of zero."""
-    relation, value = query.relation, survey.value
+    relation, value = query.relation, histogram.value
     if value is None:
-        raise TypeError(survey)
-    if survey.where is not None:
-        relation = relation.filter(survey.where.expr)
+        raise TypeError(histogram)
+    if histogram.where is not None:
+        relation = relation.filter(histogram.where.expr)
     unit = units(relation)
     rows = relation.select(*unit, value=cast(value.expr, Kind.REAL))
     rows = rows.filter(rows["value"].notnull())

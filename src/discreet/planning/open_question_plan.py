@@ -1,12 +1,12 @@
 """A question with unspecified keys, limits or bounds: its price before they are found, and its plan afterwards.
 
 Claim
-    The mechanisms of `surveys` and `reports`, of `selection`, and of the plan that `completed_plan` makes of what they
-    found, are together `charge`-differentially private for the declared neighbors; at a price in rho they are together
-    rho-zCDP, up to an event whose probability is the delta that finds keys.
+    The mechanisms of `histograms` and `reports`, of `selection`, and of the plan that `completed_plan` makes of what
+    they found, are together `charge`-differentially private for the declared neighbors; at a price in rho they are
+    together rho-zCDP, up to an event whose probability is the delta that finds keys.
 Requires
     Of the engine: histograms in which each unit is in one bin at most, and totals of keys as
-    `selection.partition_selection` wants them (`engines.preliminary_totals` owes both).
+    `selection.partition_selection` wants them (`engines.first_looks` owes both).
 Relies on
     `mechanisms.laplace`, `selection.partition_selection`, `planner`; adaptive sequential composition;
     `thresholded_counts`, for one look alone.
@@ -42,7 +42,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import ibis
 import numpy as np
@@ -69,6 +69,8 @@ from discreet.privacy.events import ApproximateEvent, ConcentratedEvent, Event, 
 from discreet.selection.partition_selection import KeySelection
 from discreet.sensitivity.intervals import Interval
 
+Weights: TypeAlias = Mapping[str, object] | None
+
 REPORT_PART = Fraction(1, 20)
 """Of epsilon, for each kind of report."""
 
@@ -84,7 +86,7 @@ class Subject(Enum):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Survey:
+class UnitHistogram:
     """A noisy histogram of units, each in one bin: by its groups, by its most rows in one, or by its largest value."""
 
     subject: Subject
@@ -110,24 +112,24 @@ class Findings:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TwoStagePlan:
+class OpenQuestionPlan:
     """A priced question in which something is open. `query` has stand-ins for it, and `placeholder_plan`
     is their plan.
     """
 
     query: Query
-    open: Unspecified
+    unspecified: Unspecified
     charge: Guarantee
-    surveys: tuple[Survey, ...]
-    reports: tuple[Survey, ...]
+    histograms: tuple[UnitHistogram, ...]
+    reports: tuple[UnitHistogram, ...]
     """What is told beside the answer, of what was settled: clipping of each value in turn, and weights."""
     selecting: Fraction
     """The epsilon that finds keys; 0 where they are known."""
     answering: Guarantee
     """What the last plan may cost; the rest of delta finds keys. Of rho, with the epsilon that costs as much."""
-    weights: Mapping[str, object] | None
+    weights: Weights
     placeholder_plan: Plan
-    runner_up: TwoStagePlan | None = None
+    runner_up: OpenQuestionPlan | None = None
     """Two looks, where one is taken: `placeholder_plan.shown` finds the keys, by the counts themselves."""
 
     @property
@@ -135,7 +137,7 @@ class TwoStagePlan:
         """What a ledger records for all looks together."""
         if self.placeholder_plan.shown and self.placeholder_plan.event is not None:
             return self.placeholder_plan.event
-        parts: list[Event] = [survey.noise.event for survey in (*self.surveys, *self.reports)]
+        parts: list[Event] = [histogram.noise.event for histogram in (*self.histograms, *self.reports)]
         if self.selecting:
             parts.append(ApproximateEvent(epsilon=self.selecting, delta=self.selecting_delta))
         return composed(*parts, _any_event(self.answering))
@@ -182,7 +184,7 @@ def _any_event(kept: Guarantee) -> Event:
     return PureEvent(epsilon=kept.epsilon)
 
 
-def _answer(query: Query, kept: Guarantee, weights: Mapping[str, object] | None) -> Plan:
+def _answer(query: Query, kept: Guarantee, weights: Weights) -> Plan:
     """The plan of a question with nothing open, at a price."""
     if kept.rho is not None:
         return price(query, rho=kept.rho, weights=weights)
@@ -238,14 +240,14 @@ def clipped(value: Value, low: Fraction, high: Fraction) -> Value:
     return replace(value, expr=expr, interval=interval, narrow=interval, text=text)
 
 
-def plan_two_stages(
+def plan_open_question(
     query: Query,
     left: Unspecified,
     *,
-    weights: Mapping[str, object] | None = None,
+    weights: Weights = None,
     within: object = None,
     **price_of_call: object,
-) -> TwoStagePlan:
+) -> OpenQuestionPlan:
     """The price of a question with something unspecified, at an epsilon, with a delta, or at a rho; reads nothing and
     spends nothing.
 
@@ -254,7 +256,7 @@ def plan_two_stages(
     (`within`).
     """
     offer = stated_price(**price_of_call)
-    stages = _in_looks(query, left, offer, weights)
+    stages = _with_first_looks(query, left, offer, weights)
     whole = Guarantee(epsilon=offer.epsilon, delta=offer.delta)
     is_wanted = left.keys is not None and left.keys.by_count
     if is_wanted and within is not None:
@@ -278,8 +280,8 @@ def _error(plan: Plan) -> float:
     return half_width(plan, plan.columns[0], 0.95)
 
 
-def _in_looks(query: Query, left: Unspecified, offer: Price, weights: Mapping[str, object] | None) -> TwoStagePlan:
-    """The same with a preliminary look for each unspecified part, and a last one that answers."""
+def _with_first_looks(query: Query, left: Unspecified, offer: Price, weights: Weights) -> OpenQuestionPlan:
+    """The same with a first look for each unspecified part, and a last one that answers."""
     if left.keys and not offer.delta:
         raise InvalidQuery(
             "Expected a delta above 0 for unknown keys, got delta=0.\n"
@@ -294,15 +296,13 @@ def _in_looks(query: Query, left: Unspecified, offer: Price, weights: Mapping[st
     keys_part, weights = split_weights(left, weights)
     limits = [Subject(name) for name in sorted(left.limits)]
     reports = _reports(query, left, offer)
-    steps = query.units_changed
-    each, together = parts(len(limits), len(values), left.share, query.declaration.size, steps / offer.epsilon)
+    scale = query.units_changed / offer.epsilon
+    each, together = parts(len(limits), len(values), left.share, query.declaration.size, scale)
     left_over = _left_over(left, each * len(limits) + (together if values else 0))
     for_keys = left_over * keys_part if left.keys else Fraction(0)
     selecting = offer.part(for_keys).epsilon if left.keys else Fraction(0)
-    surveys = [Survey(subject=s, noise=Laplace(sensitivity=steps, epsilon=offer.part(each).epsilon)) for s in limits]
-    for value in values:
-        noise = Laplace(sensitivity=steps, epsilon=offer.part(together / len(values)).epsilon)
-        surveys.append(Survey(subject=Subject.SIZE, noise=noise, value=value, where=_where(query, value)))
+    histograms = [_histogram(query, subject, offer.part(each)) for subject in limits]
+    histograms += [_histogram(query, Subject.SIZE, offer.part(together / len(values)), value) for value in values]
     stand_in = completed_query(query, Findings(ends=((Fraction(0), Fraction(0)),) * len(values)))
     rest = offer.part(left_over - for_keys)
     own = Fraction(0) if offer.rho is not None else part / 2 if left.keys else part
@@ -316,11 +316,11 @@ def _in_looks(query: Query, left: Unspecified, offer: Price, weights: Mapping[st
     )
     if left.keys:  # refused here, before anything is spent, where no law can keep so little
         _selection(query, selecting, part - own, query.limits.max_groups or 1)
-    return TwoStagePlan(
+    return OpenQuestionPlan(
         query=query,
-        open=left,
+        unspecified=left,
         charge=charge,
-        surveys=tuple(surveys),
+        histograms=tuple(histograms),
         reports=reports,
         selecting=selecting,
         answering=replace(answering, delta=own),
@@ -329,9 +329,7 @@ def _in_looks(query: Query, left: Unspecified, offer: Price, weights: Mapping[st
     )
 
 
-def split_weights(
-    left: Unspecified, weights: Mapping[str, object] | None
-) -> tuple[Fraction, Mapping[str, object] | None]:
+def split_weights(left: Unspecified, weights: Weights) -> tuple[Fraction, Weights]:
     """The part of what is left that finds keys, and the weights of the columns of the answer. Keys weigh 1, as the
     answer does as a whole, or as much as the heaviest of their columns that has a weight.
     """
@@ -352,18 +350,23 @@ def _left_over(left: Unspecified, looks: Fraction) -> Fraction:
     return found
 
 
-def _reports(query: Query, left: Unspecified, offer: Price) -> tuple[Survey, ...]:
+def _reports(query: Query, left: Unspecified, offer: Price) -> tuple[UnitHistogram, ...]:
     """The histograms that report clipping and weighting."""
-    steps = query.units_changed
     reports = []
     if "clipped" in left.report:
         values = bounded_values(query)
-        noise = Laplace(sensitivity=steps, epsilon=offer.part(REPORT_PART / len(values)).epsilon)
-        reports += [Survey(subject=Subject.CLIPPED, noise=noise, value=v, where=_where(query, v)) for v in values]
+        each = offer.part(REPORT_PART / len(values))
+        reports += [_histogram(query, Subject.CLIPPED, each, value) for value in values]
     if "weighted" in left.report:
-        noise = Laplace(sensitivity=steps, epsilon=offer.part(REPORT_PART).epsilon)
-        reports.append(Survey(subject=Subject.WEIGHTED, noise=noise))
+        reports.append(_histogram(query, Subject.WEIGHTED, offer.part(REPORT_PART)))
     return tuple(reports)
+
+
+def _histogram(query: Query, subject: Subject, part: Price, value: Value | None = None) -> UnitHistogram:
+    noise = Laplace(sensitivity=query.units_changed, epsilon=part.epsilon)
+    return UnitHistogram(
+        subject=subject, noise=noise, value=value, where=None if value is None else _where(query, value)
+    )
 
 
 def _where(query: Query, value: Value) -> Value | None:
