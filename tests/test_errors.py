@@ -22,7 +22,7 @@ from discreet.errors import (
     SourceWarning,
     UnknownName,
     expected,
-    nearest,
+    nearest_name,
     printable,
     shown,
 )
@@ -60,7 +60,7 @@ def test_a_refusal_says_what_was_expected_what_was_got_and_the_cure() -> None:
     [("spendin", "did you mean 'spending'?"), ("zzz", "the known names are 'age', 'spending'.")],
 )
 def test_a_misspelt_name_gets_the_nearest_or_all(name: str, cure: str) -> None:
-    assert nearest(name, iter(["age", "spending"])) == cure
+    assert nearest_name(name, iter(["age", "spending"])) == cure
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def nearest(name: object, known: Iterable[object]) -> str:
+def nearest_name(name: object, known: Iterable[object]) -> str:
     """A cure for a misspelt name: the nearest known one, or the list of all."""
     name, names = name if isinstance(name, str) else shown(name), [str(one) for one in known]
     close = get_close_matches(name, names, n=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from discreet.answers.display import MOST_ROWS, cells, html, number, text
+from discreet.answers.display import MOST_ROWS, cells, html, number_text, table_text
 
 TABLE = pa.table(
     {
@@ -37,7 +37,7 @@ TABLE = pa.table(
     ],
 )
 def test_numbers_have_as_many_digits_as_help(value: float, shown: str) -> None:
-    assert number(value) == shown
+    assert number_text(value) == shown
 
 
 def test_each_column_stands_with_its_ends() -> None:
@@ -54,7 +54,7 @@ def test_years_that_python_does_not_have_are_shown() -> None:
 
 
 def test_a_terminal_shows_keys_as_they_are() -> None:
-    shown = text(TABLE, ["n", "m"], "95% [b]intervals[/b]")
+    shown = table_text(TABLE, ["n", "m"], "95% [b]intervals[/b]")
     assert all(part in shown for part in ("[/b]", "<i>&", "NULL", "1,234,567", "95% [b]intervals[/b]"))
     assert "\x1b" not in shown
 
@@ -62,7 +62,7 @@ def test_a_terminal_shows_keys_as_they_are() -> None:
 @pytest.mark.parametrize("width", ["20", "40", "200"])
 def test_a_narrow_terminal_cuts_no_digit(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", width)
-    shown = text(TABLE.select(["n", "n_low", "n_high"]).slice(0, 1), ["n"], "caption")
+    shown = table_text(TABLE.select(["n", "n_low", "n_high"]).slice(0, 1), ["n"], "caption")
     assert "…" not in shown
     assert "1,234,567" in shown.replace("\n", "").replace("│", "").replace(" ", "")
 
@@ -77,6 +77,6 @@ def test_a_notebook_shows_no_markup_of_keys() -> None:
 
 def test_long_answers_say_what_is_left_out() -> None:
     long = pa.table({"k": range(1000), "n": range(1000), "n_low": range(1000), "n_high": range(1000)})
-    for shown in (text(long, ["n"], "c"), html(long, ["n"], "c")):
+    for shown in (table_text(long, ["n"], "c"), html(long, ["n"], "c")):
         assert f"first {MOST_ROWS} of 1,000 groups" in shown
     assert html(long, ["n"], "c").count("<tr>") == MOST_ROWS + 1

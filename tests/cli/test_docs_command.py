@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from discreet.cli.docs_command import drawn
+from discreet.cli.docs_command import markdown_text
 from discreet.cli.document_pages import found, page, title, topics
 from discreet.errors import InvalidParameter
 
@@ -76,7 +76,7 @@ def test_a_topic_that_is_not_there(run: Run, topic: str, said: str) -> None:
 
 
 def test_a_terminal_sees_no_marks() -> None:
-    shown = drawn(
+    shown = markdown_text(
         "# A title\n\nA *word*, [a page](sql.md).\n\n```python\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
     )
     assert "A title" in shown

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from discreet.cli.standard_output import OutputFailure, json_text, written
+from discreet.cli.standard_output import OutputFailure, json_text, write_output
 from discreet.ledger.file_ledger import statement
 
 HOSTILE = "\x1b[2J\u202e\nevil\x9b\ud800"
@@ -134,7 +134,7 @@ class Terminal:
 def test_a_terminal_is_sent_lines_of_printable_text(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
-    written(f"a,{HOSTILE}\n")
+    write_output(f"a,{HOSTILE}\n")
     assert terminal.text == "a,\\x1b[2J\\u202e\nevil\\x9b\\ud800\n"
     assert json.loads(json_text({"n": HOSTILE})) == {"n": HOSTILE}
     assert {c for c in json_text({"n": HOSTILE}) if not c.isprintable()} == {"\n"}
@@ -143,7 +143,7 @@ def test_a_terminal_is_sent_lines_of_printable_text(monkeypatch: pytest.MonkeyPa
 def test_what_is_written_to_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(OutputFailure, match="it is closed"):
-        written("a")
+        write_output("a")
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ import discreet as dp
 from asked_service import Served
 from depth import examples
 from discreet.client.connect import RemoteService
-from discreet.client.service_bodies import ServiceRefused, listed, mapping, reading
+from discreet.client.service_bodies import ServiceRefused, list_of_objects, mapping, reading
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import DiscreetError, InvalidParameter
 from served_series import by_hand, connected, facts, seconds, served, with_series
@@ -206,7 +206,7 @@ def test_what_was_expected_is_named() -> None:
     with pytest.raises(ServiceRefused, match="sends a job with its id"):
         mapping("a job", {"id": True}, id=int)
     with pytest.raises(ServiceRefused, match="sends a list of jobs"):
-        listed("jobs", {"id": 1})
+        list_of_objects("jobs", {"id": 1})
     with pytest.raises(ServiceRefused, match="sends a moment") as refusal, reading("a moment"):
         raise KeyError("a secret")
     assert "secret" not in str(refusal.value)

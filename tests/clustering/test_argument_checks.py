@@ -18,7 +18,7 @@ from discreet.clustering.argument_checks import (
     names_of,
     points_of,
     readable,
-    rows_of,
+    rows_as_doubles,
     span,
 )
 from discreet.clustering.frames import InvalidPoints, NoNumbers
@@ -140,16 +140,16 @@ def test_frames_with_odd_entries_are_rows() -> None:
     import polars as pl
 
     missing = pd.DataFrame({"a": [1.0, 2.0], "b": pd.array([3, None], "Int64")})
-    np.testing.assert_array_equal(rows_of(missing), [[1, 3], [2, math.nan]])
-    np.testing.assert_array_equal(rows_of(pl.DataFrame({"a": [1, None]})), [[1], [math.nan]])
-    np.testing.assert_array_equal(rows_of(pa.table({"a": [1.0, None]})), [[1], [math.nan]])
+    np.testing.assert_array_equal(rows_as_doubles(missing), [[1, 3], [2, math.nan]])
+    np.testing.assert_array_equal(rows_as_doubles(pl.DataFrame({"a": [1, None]})), [[1], [math.nan]])
+    np.testing.assert_array_equal(rows_as_doubles(pa.table({"a": [1.0, None]})), [[1], [math.nan]])
 
 
 @pytest.mark.parametrize("rows", [[[1, 2], [3, 4]], [[1, 2], [3]], [[1, 2], [3, "secret"]], ((1, 2),), []])
 def test_lists_are_refused_whatever_is_in_them(rows: Any) -> None:
     """Their number of columns and their type are those of the rows: one row of another length would be an error."""
     with pytest.raises(NoNumbers, match=r"Expected an array or a frame, got X='(list|tuple)'\.\nHint: np\.asarray"):
-        rows_of(rows)
+        rows_as_doubles(rows)
 
 
 def test_sparse_rows() -> None:

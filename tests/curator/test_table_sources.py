@@ -8,7 +8,7 @@ from typing import Any
 import ibis
 import pytest
 
-from discreet.curator.table_sources import TableOf, connected, path, str_of, table, written
+from discreet.curator.table_sources import TableOf, connected, path, stated_source, str_of, table
 from discreet.errors import InvalidParameter
 
 
@@ -22,7 +22,7 @@ from discreet.errors import InvalidParameter
     ],
 )
 def test_tables_of_connections(source: str, place: TableOf) -> None:
-    assert written(source, Path("/data"), ["db"]) == place
+    assert stated_source(source, Path("/data"), ["db"]) == place
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def test_tables_of_connections(source: str, place: TableOf) -> None:
 )
 def test_what_is_no_table_is_refused(source: str) -> None:
     with pytest.raises(InvalidParameter, match="Hint: "):
-        written(source, Path("/data"), ["db"])
+        stated_source(source, Path("/data"), ["db"])
 
 
 def test_the_nearest_connection_is_named() -> None:
     with pytest.raises(InvalidParameter, match="did you mean 'warehouse'"):
-        written("warehose:visits", Path("/data"), ["warehouse"])
+        stated_source("warehose:visits", Path("/data"), ["warehouse"])
     with pytest.raises(InvalidParameter, match="hand it over"):
-        written("warehouse:visits", Path("/data"), [])
+        stated_source("warehouse:visits", Path("/data"), [])
 
 
 def test_paths_are_relative_to_the_folder(tmp_path: Path) -> None:
@@ -46,14 +46,14 @@ def test_paths_are_relative_to_the_folder(tmp_path: Path) -> None:
     (folder / "a.parquet").touch()
     (folder / "a:b.parquet").touch()
     assert path("a.parquet", folder) == str(folder / "a.parquet")
-    assert written("a:b.parquet", folder, []) == str(folder / "a:b.parquet")
+    assert stated_source("a:b.parquet", folder, []) == str(folder / "a:b.parquet")
     assert path("*.parquet", folder) == f"{tmp_path}/odd [[]x]/*.parquet"
 
 
 @pytest.mark.parametrize("source", ["none.parquet", "x" * 5_000 + ".parquet", "a\0b", "C:/none.parquet"])
 def test_what_is_no_file_is_refused(source: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="Hint: "):
-        written(source, tmp_path, [])
+        stated_source(source, tmp_path, [])
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def connection() -> Any:
 
 def test_tables_are_found_by_their_schema(connection: Any) -> None:
     for source in ("db:clinic.visits", 'db:clinic."my.visits"', "db:memory.clinic.visits"):
-        place = written(source, Path(), ["db"])
+        place = stated_source(source, Path(), ["db"])
         assert isinstance(place, TableOf)
         assert table(place, {"db": connection}).columns == ("person",)
 

@@ -17,7 +17,7 @@ import pytest
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED, UNCHARGED
-from discreet.engines.files import listed, literal
+from discreet.engines.files import literal, matching_files
 from discreet.query.table import PrivateTable
 from neighbor_bench import plan_of
 
@@ -204,7 +204,7 @@ def test_a_file_of_a_pattern_may_have_a_patterns_name(tmp_path: Path) -> None:
     (tmp_path / "[x]").mkdir()
     for name in ("a-[1]", "a-1"):
         as_csv(tmp_path / "[x]" / f"{name}.csv")
-    found = listed(str(tmp_path / "[[]x]" / "*.csv"))
+    found = matching_files(str(tmp_path / "[[]x]" / "*.csv"))
     assert sorted(Path(one).name for one in found) == ["a-1.csv", "a-[1].csv"]
     assert literal(found[0]) != found[0]
     assert persons(protected(str(tmp_path / "[[]x]" / "*.csv"))) == 1

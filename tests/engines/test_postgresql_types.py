@@ -11,7 +11,7 @@ import ibis.expr.types as ir
 import pytest
 
 from discreet.engines import postgresql_types
-from discreet.engines.postgresql_types import NAMES, TYPES, OtherTypes, check, told
+from discreet.engines.postgresql_types import NAMES, TYPES, OtherTypes, check, type_codes
 
 INTEGER, NUMERIC, TEXT, MONEY, RANGE, ENUM, CITEXT, COMPOSITE = 23, 1700, 25, 790, 3904, 16385, 16390, 16400
 SERVER = {
@@ -40,7 +40,7 @@ class Cursor:
 
 
 def with_server_types(cursor: Any, raw: ir.Table, written: str) -> tuple[ir.Table, dict[str, str]]:
-    return postgresql_types.with_server_types(cursor, raw, told(cursor, written))
+    return postgresql_types.with_server_types(cursor, raw, type_codes(cursor, written))
 
 
 def reported_types(**columns: tuple[Any, int]) -> tuple[ir.Table, dict[str, str]]:

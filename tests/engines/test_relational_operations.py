@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from ibis.common.exceptions import IntegrityError
 
-from discreet.engines.relational_operations import joined, named, selected, sides
+from discreet.engines.relational_operations import column_names, joined, selected, sides
 
 ROWS = ibis.memtable(pa.table({"k": [1, 2, 3], "v": [10, 20, 30]}))
 OTHER = ibis.memtable(pa.table({"k": [2, 3], "v": [5, 6]}))
@@ -62,4 +62,4 @@ TABLE = ibis.table({"k": "int64", "v": "int64", "w": "int64"}, name="t")
 )
 def test_columns_that_nothing_names_make_no_difference(made: ir.Table, names: set[str] | None) -> None:
     """A distinct, and whatever else looks at whole rows, makes a difference to them all."""
-    assert named(made) == names
+    assert column_names(made) == names

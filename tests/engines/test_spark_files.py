@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.engines.spark_files import far_moments, refusal
+from discreet.engines.spark_files import far_moments, reader_refusal
 
 
 @pytest.mark.parametrize(
@@ -20,14 +20,16 @@ from discreet.engines.spark_files import far_moments, refusal
     ],
 )
 def test_readers_that_one_row_can_stop(kind: str, options: dict[str, str]) -> None:
-    assert refusal(kind, options).startswith("Expected files of which no row can make Spark fail, or pass over other")
+    assert reader_refusal(kind, options).startswith(
+        "Expected files of which no row can make Spark fail, or pass over other"
+    )
 
 
 @pytest.mark.parametrize(
     ("kind", "options"), [("json", {"multiline": "false"}), ("parquet", {"path": "x"}), ("text", {})]
 )
 def test_other_readers_are_taken(kind: str, options: dict[str, str]) -> None:
-    assert refusal(kind, options) == ""
+    assert reader_refusal(kind, options) == ""
 
 
 def test_moments_that_may_be_far() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from discreet.engines.spark_functions import refusal, replaced
+from discreet.engines.spark_functions import replaced, replaced_function_refusal
 
 
 class Entries:
@@ -60,11 +60,13 @@ OWN = [("least", 1), ("greatest", 2), ("sum", 3)]
 def test_a_function_in_place_of_sparks_own_is_named() -> None:
     changed = session(OWN, [("least", 4), *OWN[1:], ("mine", 5)])
     assert replaced(changed) == "least"
-    assert refusal(changed).startswith("Expected Spark's own functions under their names, got replaced='least'.\nHint:")
+    assert replaced_function_refusal(changed).startswith(
+        "Expected Spark's own functions under their names, got replaced='least'.\nHint:"
+    )
 
 
 def test_functions_of_other_names_are_let_be() -> None:
-    assert refusal(session(OWN, [*OWN, ("mine", 5)])) == ""
+    assert replaced_function_refusal(session(OWN, [*OWN, ("mine", 5)])) == ""
 
 
 def test_no_more_than_some_are_named() -> None:

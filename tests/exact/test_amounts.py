@@ -256,7 +256,7 @@ def test_sums_are_enclosed_and_stay_short() -> None:
 @pytest.mark.parametrize("value", [True, 1.0, "1", None, np.float64(2), np.array([1, 2])], ids=repr)
 def test_what_is_no_whole_number_is_refused(value: object) -> None:
     with pytest.raises(InvalidParameter, match="Expected a whole number, got n="):
-        amounts.whole("n", value)
+        amounts.whole_number("n", value)
     with pytest.raises(InvalidParameter, match="Hint"):
         amounts.count("n", value)
     with pytest.raises(InvalidParameter, match="Hint"):
@@ -265,7 +265,7 @@ def test_what_is_no_whole_number_is_refused(value: object) -> None:
 
 def test_whole_numbers_are_counted() -> None:
     assert amounts.count("n", np.uint8(3)) == amounts.at_least_one("n", np.uint8(3)) == 3
-    assert amounts.whole("t", np.int64(-3)) == -3
+    assert amounts.whole_number("t", np.int64(-3)) == -3
     with pytest.raises(InvalidParameter, match="0 or more, got n=-1"):
         amounts.count("n", -1)
     with pytest.raises(InvalidParameter, match="1 or more, got n=0"):

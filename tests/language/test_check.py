@@ -15,7 +15,7 @@ from ibis import _
 
 from discreet.errors import InvalidQuery
 from discreet.language.barrier import barrier
-from discreet.language.check import DEEPEST, LARGEST_EXPRESSION, RULES, bind, checked, measured, refusal
+from discreet.language.check import DEEPEST, LARGEST_EXPRESSION, RULES, bind, checked, measured, operation_refusal
 from discreet.language.checked_expressions import Kind, Measure
 from discreet.language.column_names import check_name
 
@@ -291,7 +291,7 @@ def test_narrow_intervals_show_what_rests_on_a_type(hostile: Any) -> None:
 
 
 def test_refusal_of_an_operation_without_a_name() -> None:
-    assert "got count()." in refusal(ibis.table({"x": "int64"}, name="t").count().op())
+    assert "got count()." in operation_refusal(ibis.table({"x": "int64"}, name="t").count().op())
 
 
 def test_checked_takes_the_tables_it_is_given(hostile: Any) -> None:

@@ -17,10 +17,10 @@ from discreet.language.checked_expressions import (
     NARROW,
     Kind,
     Value,
+    checked_number,
     float_text,
     integer,
     joined,
-    number,
     numeric,
     real,
     same_kind,
@@ -67,10 +67,10 @@ def test_numeric(refused: Refused) -> None:
 
 def test_number_refuses_what_overflows(refused: Refused) -> None:
     wide = Interval(-LARGEST, 2 * LARGEST)
-    said = refused(InvalidQuery, number, T.x, wide, nullable=True, what="Add(x, x)")
+    said = refused(InvalidQuery, checked_number, T.x, wide, nullable=True, what="Add(x, x)")
     assert "got Add(x, x), which can reach [-1.79769e+308, infinity]" in said
-    assert number(T.x, FULL_REAL, nullable=True, what="x").kind is Kind.REAL
-    assert number(T.n, FULL_INTEGER, nullable=True, what="n").kind is Kind.INTEGER
+    assert checked_number(T.x, FULL_REAL, nullable=True, what="x").kind is Kind.REAL
+    assert checked_number(T.n, FULL_INTEGER, nullable=True, what="n").kind is Kind.INTEGER
 
 
 def test_joined() -> None:

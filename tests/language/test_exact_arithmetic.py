@@ -14,7 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.engines.engine import integers
-from discreet.language.exact_arithmetic import at_most, clipped, double, floored, integer, nearest, toward_zero, within
+from discreet.language.exact_arithmetic import (
+    at_most,
+    clamped_between,
+    clipped,
+    double,
+    floored,
+    integer,
+    rounded_half_up,
+    toward_zero,
+)
 
 WORDS = st.integers(-(2**63), 2**63 - 1)
 REALS = st.floats(-(2.0**52), 2.0**52)
@@ -45,20 +54,20 @@ def test_null_stays_null(run: Run) -> None:
 
 @given(value=REALS)
 def test_nearest_rounds_halves_up(run: Run, value: float) -> None:
-    assert run(nearest(double(value))) == math.floor(value + 0.5)
+    assert run(rounded_half_up(double(value))) == math.floor(value + 0.5)
 
 
 @pytest.mark.parametrize(
     ("value", "expected"), [(0.5, 1), (-0.5, 0), (-1.5, -1), (2.5, 3), (-0.0, 0), (1e15 + 0.5, 10**15 + 1)]
 )
 def test_halves_are_rounded_up(run: Run, value: float, expected: int) -> None:
-    assert run(nearest(double(value))) == expected
+    assert run(rounded_half_up(double(value))) == expected
 
 
 @given(value=st.floats(allow_nan=False), ends=st.tuples(REALS, REALS).map(sorted))
 def test_within(run: Run, value: float, ends: list[float]) -> None:
     low, high = ends
-    assert run(within(double(value), double(low), double(high))) == min(max(value, low), high)
+    assert run(clamped_between(double(value), double(low), double(high))) == min(max(value, low), high)
 
 
 @given(value=st.floats(allow_nan=False), room=ROOM)

@@ -16,7 +16,7 @@ from ibis import _
 
 from discreet.errors import InvalidQuery
 from discreet.language.checked_expressions import DTYPES, Kind
-from discreet.language.literals import constant, written
+from discreet.language.literals import constant, plain_text
 from discreet.sensitivity.intervals import Interval
 
 Refused = Callable[..., str]
@@ -103,5 +103,5 @@ def test_refusals_by_way_of_an_expression(hostile: Any, refused: Refused) -> Non
         _.share + float("nan"),
     ):
         refused(InvalidQuery, hostile.check, expression)
-    assert written("é") == "é"
+    assert plain_text("é") == "é"
     assert constant(Plan.FREE).kind is Kind.TEXT

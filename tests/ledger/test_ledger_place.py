@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import DiscreetError, InvalidParameter, LedgerError
 from discreet.ledger.budget import Budget
-from discreet.ledger.ledger_place import SCHEMA, address_of, is_server, schema_of, told
+from discreet.ledger.ledger_place import SCHEMA, address_of, is_server, place_text, schema_of
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from discreet.ledger.ledger_place import SCHEMA, address_of, is_server, schema_o
     ],
 )
 def test_places_are_shown_without_passwords(place: str | Path, shown: str) -> None:
-    assert told(place) == shown
+    assert place_text(place) == shown
 
 
 def test_what_a_url_names() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.logs import integer_programs
 from discreet.logs.integer_programs import OBJECTIVES, choose
-from discreet.logs.multinomial_sampling import UserItemPairs, of_several_users, within
+from discreet.logs.multinomial_sampling import UserItemPairs, is_bounded, of_several_users
 
 EPSILON, DELTA = Fraction(2), Fraction(9, 10)
 
@@ -32,7 +32,7 @@ def shares_missed(log: UserItemPairs, rows: NDArray[np.int64], support: float) -
 def allowed(log: UserItemPairs, most: int) -> list[tuple[int, ...]]:
     """Every choice of rows for which the condition holds."""
     every = itertools.product(range(most + 1), repeat=log.size)
-    return [x for x in every if within(log, np.array(x), epsilon=EPSILON, delta=DELTA).all()]
+    return [x for x in every if is_bounded(log, np.array(x), epsilon=EPSILON, delta=DELTA).all()]
 
 
 @pytest.mark.long
@@ -63,7 +63,7 @@ def test_the_best_supported(seed: int) -> None:
 def test_what_is_found_passes_the_condition(objective: str, delta: Fraction) -> None:
     log = made(7, users=40, items=12)
     found = choose(log, objective, epsilon=EPSILON, delta=delta)
-    assert within(log, found.rows, epsilon=EPSILON, delta=delta).all()
+    assert is_bounded(log, found.rows, epsilon=EPSILON, delta=delta).all()
     assert found.rows.shape == (log.size,)
     assert int(found.rows.min()) >= 0
 
@@ -97,4 +97,4 @@ def test_a_solver_out_of_time_rounds_the_linear_program_down(monkeypatch: pytest
     found = choose(log, "support", epsilon=EPSILON, delta=DELTA, rows=10, support=0.01)
     assert found.status in ("relaxed", "feasible", "optimal")  # a fast solver may be done before it looks at the clock
     assert int(found.rows.sum()) <= 10
-    assert within(log, found.rows, epsilon=EPSILON, delta=DELTA).all()
+    assert is_bounded(log, found.rows, epsilon=EPSILON, delta=DELTA).all()

@@ -14,13 +14,13 @@ from flint import arb, ctx
 
 from discreet.logs.multinomial_sampling import (
     UserItemPairs,
+    is_bounded,
     largest_loss,
     losses,
     most_multinomial_rows,
     of_several_users,
     sample_rows,
     terms,
-    within,
 )
 from discreet.testing import scripted, splitmix
 
@@ -48,16 +48,16 @@ def test_the_three_users_need_an_epsilon_of_seventeen() -> None:
 
 def test_the_three_users_need_a_delta_of_nearly_one() -> None:
     enough = 1 - Fraction(1, 10**8)
-    assert within(THREE, CHOSEN, epsilon=Fraction(174, 10), delta=enough).all()
-    assert within(THREE, CHOSEN, epsilon=Fraction(173, 10), delta=enough).tolist() == [True, True, False]
-    assert not within(THREE, CHOSEN, epsilon=Fraction(174, 10), delta=Fraction(99, 100)).any()
+    assert is_bounded(THREE, CHOSEN, epsilon=Fraction(174, 10), delta=enough).all()
+    assert is_bounded(THREE, CHOSEN, epsilon=Fraction(173, 10), delta=enough).tolist() == [True, True, False]
+    assert not is_bounded(THREE, CHOSEN, epsilon=Fraction(174, 10), delta=Fraction(99, 100)).any()
 
 
 def test_the_smaller_limit_binds() -> None:
     one = np.array([1, 0, 0])
-    assert within(THREE, one, epsilon=Fraction(1), delta=Fraction(1, 2)).all()
-    assert not within(THREE, one, epsilon=Fraction(1), delta=Fraction(1, 10)).any()
-    assert not within(THREE, one, epsilon=Fraction(1, 10), delta=Fraction(1, 2)).any()
+    assert is_bounded(THREE, one, epsilon=Fraction(1), delta=Fraction(1, 2)).all()
+    assert not is_bounded(THREE, one, epsilon=Fraction(1), delta=Fraction(1, 10)).any()
+    assert not is_bounded(THREE, one, epsilon=Fraction(1, 10), delta=Fraction(1, 2)).any()
 
 
 def products(log: UserItemPairs, rows: Any) -> list[Fraction]:
@@ -95,8 +95,8 @@ def test_the_example_in_exact_numbers() -> None:
         least = (arb(third.numerator) / third.denominator).log()
         assert bool(least > arb("17.3245")) is False
         assert bool(least > arb("17.3244")) is True
-    assert within(THREE, CHOSEN, epsilon=Fraction("17.3245"), delta=None).all()
-    assert not within(THREE, CHOSEN, epsilon=Fraction("17.3244"), delta=None).all()
+    assert is_bounded(THREE, CHOSEN, epsilon=Fraction("17.3245"), delta=None).all()
+    assert not is_bounded(THREE, CHOSEN, epsilon=Fraction("17.3244"), delta=None).all()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -121,8 +121,8 @@ def test_the_condition_is_the_largest_ratio_of_exact_probabilities(seed: int) ->
         assert sum(without.values()) == 1 / product
         delta = 1 - 1 / product
         if 0 < delta < 1:
-            assert bool(within(log, counts, epsilon=None, delta=delta + Fraction(1, 10**9))[user])
-            assert not bool(within(log, counts, epsilon=None, delta=delta - Fraction(1, 10**9))[user])
+            assert bool(is_bounded(log, counts, epsilon=None, delta=delta + Fraction(1, 10**9))[user])
+            assert not bool(is_bounded(log, counts, epsilon=None, delta=delta - Fraction(1, 10**9))[user])
 
 
 def products_of_shared(log: UserItemPairs, rows: Any) -> list[Fraction]:
@@ -143,15 +143,15 @@ def test_a_tie_is_settled_by_enclosures() -> None:
     above = Fraction("0.693147180559945309417232121458176568075500134360255254120680010")
     below = above - Fraction(1, 10**60)
     most = Fraction(9, 10)
-    assert within(two, np.array([1]), epsilon=above, delta=most).all()
-    assert not within(two, np.array([1]), epsilon=below, delta=most).any()
+    assert is_bounded(two, np.array([1]), epsilon=above, delta=most).all()
+    assert not is_bounded(two, np.array([1]), epsilon=below, delta=most).any()
 
 
 def test_an_exact_delta_is_reached() -> None:
     """With delta = 1/2 the limit is log 2, which one row of two equal users reaches exactly: it cannot be told."""
     two = pairs((0, 0, 1), (1, 0, 1))
-    assert not within(two, np.array([1]), epsilon=Fraction(1), delta=Fraction(1, 2)).any()
-    assert within(two, np.array([1]), epsilon=Fraction(1), delta=Fraction(1, 2) + Fraction(1, 10**40)).all()
+    assert not is_bounded(two, np.array([1]), epsilon=Fraction(1), delta=Fraction(1, 2)).any()
+    assert is_bounded(two, np.array([1]), epsilon=Fraction(1), delta=Fraction(1, 2) + Fraction(1, 10**40)).all()
 
 
 def test_terms_are_precise_at_both_ends() -> None:
@@ -225,7 +225,7 @@ def test_different_counts_between_neighbors_promise_nothing() -> None:
     """The gap: the longest output changes with the log, so its length tells two neighbors apart for certain."""
     logs = [pairs(*((user, 0, 1) for user in range(n))) for n in (6, 5)]
     longest = [
-        max(x for x in range(9) if within(log, np.array([x]), epsilon=Fraction(1), delta=Fraction(45, 100)).all())
+        max(x for x in range(9) if is_bounded(log, np.array([x]), epsilon=Fraction(1), delta=Fraction(45, 100)).all())
         for log in logs
     ]
     assert longest == [3, 2]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.logs.synthetic import named, rows
+from discreet.logs.synthetic import rows, user_names
 
 
 @pytest.mark.parametrize(("users", "people"), [([5, 3, 1], 5), ([5, 3, 1], 100), ([7], 2), ([], 3), ([4, 4, 4, 4], 4)])
@@ -35,5 +35,5 @@ def test_without_counts_there_are_none() -> None:
 
 
 def test_names_are_of_the_kind_of_the_users() -> None:
-    assert named(np.array([0, 1]), pa.int64()).to_pylist() == [1, 2]
-    assert named(np.array([0, 1]), pa.string()).to_pylist() == ["user 1", "user 2"]
+    assert user_names(np.array([0, 1]), pa.int64()).to_pylist() == [1, 2]
+    assert user_names(np.array([0, 1]), pa.string()).to_pylist() == ["user 1", "user 2"]

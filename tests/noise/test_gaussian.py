@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.noise.entropy import fresh_words
-from discreet.noise.gaussian import RoundedNormal, folded_tail, nearest
+from discreet.noise.gaussian import RoundedNormal, folded_tail, nearest_integers
 from discreet.noise.half_gaussian import Strips
 from discreet.testing.scripted_words import scripted, splitmix
 from discreet.testing.statistics import chi_square_p, vectors_p
@@ -73,7 +73,10 @@ def test_wide_and_narrow_meet() -> None:
     """The same variance by its table and by strips: the enumeration of the first 2,000 integers agrees."""
     source = Strips.of(Fraction(100**2), whole=False)
     strip, place = source.sample(SAMPLES, splitmix(3))
-    assert chi_square_p(nearest(source, strip, place), lambda k: np.where(k <= 0, 1.0, 2 * survival(100.0)(k))) > 1e-9
+    assert (
+        chi_square_p(nearest_integers(source, strip, place), lambda k: np.where(k <= 0, 1.0, 2 * survival(100.0)(k)))
+        > 1e-9
+    )
 
 
 @pytest.mark.parametrize(("place", "up"), [(0, 0), (2**63 - 1, 16), (2**59 - 1, 1), (2**59, 1), (2**64 - 1, 32)])
@@ -81,8 +84,8 @@ def test_the_nearest_integer(place: int, up: int) -> None:
     """A strip of 2**5: 2**59 is the place of 1; halves go up."""
     source = Strips.of(Fraction(1000**2 * 4), whole=False)
     assert source.bits == 5
-    assert nearest(source, np.array([7]), np.array([[place]], dtype=np.uint64)).tolist() == [7 * 32 + up]
-    far = nearest(source, np.array([2**40]), np.array([[place]], dtype=np.uint64))
+    assert nearest_integers(source, np.array([7]), np.array([[place]], dtype=np.uint64)).tolist() == [7 * 32 + up]
+    far = nearest_integers(source, np.array([2**40]), np.array([[place]], dtype=np.uint64))
     assert far.dtype == object
     assert far.tolist() == [2**45 + up]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.planning.contribution_limits import stated_limits, whole, within
+from discreet.planning.contribution_limits import capped_limits, checked_limit, stated_limits
 from discreet.planning.plan import StatedLimits
 from discreet.privacy.declaration import Declaration
 
@@ -27,13 +27,13 @@ def test_rows_have_no_limits() -> None:
 
 def test_nobody_has_more_rows_than_there_can_be() -> None:
     stated = StatedLimits(max_groups=5, max_rows=1, auto=frozenset({"max_rows"}))
-    assert within(stated, None) == stated
-    assert within(stated, 2) == StatedLimits(max_groups=2, max_rows=2)
-    assert within(StatedLimits(), 1) == StatedLimits(max_groups=1, max_rows=1)
+    assert capped_limits(stated, None) == stated
+    assert capped_limits(stated, 2) == StatedLimits(max_groups=2, max_rows=2)
+    assert capped_limits(StatedLimits(), 1) == StatedLimits(max_groups=1, max_rows=1)
 
 
 def test_whole_numbers() -> None:
-    assert whole("max_rows", 5) == 5
+    assert checked_limit("max_rows", 5) == 5
     for wrong in (0, True, 1.5, 2**60):
         with pytest.raises(InvalidParameter, match="max_rows"):
-            whole("max_rows", wrong)
+            checked_limit("max_rows", wrong)

@@ -18,7 +18,7 @@ from ibis import _
 from pyarrow import dataset
 
 import discreet as dp
-from discreet.planning.group_keys import listed
+from discreet.planning.group_keys import checked_keys
 from discreet.planning.planner import price
 
 DAY = datetime.date(2026, 1, 2)
@@ -89,8 +89,8 @@ def test_times_are_keys_in_utc_to_the_microsecond() -> None:
     """Two ways to write one instant are one key: a unit must not count twice."""
     tokyo = datetime.timezone(datetime.timedelta(hours=9))
     noon = datetime.datetime(2026, 1, 2, 12, tzinfo=datetime.UTC)
-    assert listed("at", [noon]) == (noon.replace(tzinfo=None),)
-    assert listed("at", [pd.Timestamp(noon), pd.NaT]) == (noon.replace(tzinfo=None), None)
+    assert checked_keys("at", [noon]) == (noon.replace(tzinfo=None),)
+    assert checked_keys("at", [pd.Timestamp(noon), pd.NaT]) == (noon.replace(tzinfo=None), None)
     for again in (
         noon.astimezone(tokyo),
         noon.replace(tzinfo=None),
@@ -98,13 +98,13 @@ def test_times_are_keys_in_utc_to_the_microsecond() -> None:
         np.datetime64("2026-01-02T12", "us"),
     ):
         with pytest.raises(dp.InvalidParameter, match="each key once"):
-            listed("at", [noon, again])
+            checked_keys("at", [noon, again])
     with pytest.raises(dp.InvalidParameter, match="each key once"):
-        listed("at", [None, pd.NaT])
+        checked_keys("at", [None, pd.NaT])
     with pytest.raises(dp.InvalidParameter, match="whole microseconds"):
-        listed("at", [pd.Timestamp("2026-01-02 12:00:00.000000001")])
+        checked_keys("at", [pd.Timestamp("2026-01-02 12:00:00.000000001")])
     with pytest.raises(dp.InvalidParameter, match="UTC can hold"):
-        listed("at", [datetime.datetime(1, 1, 1, tzinfo=tokyo)])
+        checked_keys("at", [datetime.datetime(1, 1, 1, tzinfo=tokyo)])
 
 
 def test_the_last_moments_are_keys_of_their_own() -> None:
@@ -124,17 +124,17 @@ class Plan(enum.StrEnum):
 
 
 def test_values_of_other_libraries_are_plain_keys() -> None:
-    assert listed("k", pa.array(["a", None])) == ("a", None)
-    assert listed("k", pl.Series([1, 2])) == (1, 2)
-    assert listed("k", [np.int64(3), np.int8(4)]) == (3, 4)
-    assert listed("k", [np.True_, np.False_]) == (True, False)
-    assert listed("k", [True, 1]) == (True, 1)
-    assert type(listed("k", [Plan.FREE])[0]) is str
+    assert checked_keys("k", pa.array(["a", None])) == ("a", None)
+    assert checked_keys("k", pl.Series([1, 2])) == (1, 2)
+    assert checked_keys("k", [np.int64(3), np.int8(4)]) == (3, 4)
+    assert checked_keys("k", [np.True_, np.False_]) == (True, False)
+    assert checked_keys("k", [True, 1]) == (True, 1)
+    assert type(checked_keys("k", [Plan.FREE])[0]) is str
     with pytest.raises(dp.InvalidParameter, match="each key once"):
-        listed("k", [Plan.FREE, "b"])
+        checked_keys("k", [Plan.FREE, "b"])
     for wrong in (np.array(5), np.array([[1, 2]]), [pd.NA], [b"a"], [1.0]):
         with pytest.raises(dp.InvalidParameter, match="Hint: "):
-            listed("k", wrong)
+            checked_keys("k", wrong)
 
 
 def test_what_pandas_calls_missing_is_null_in_a_table_of_keys() -> None:

@@ -14,7 +14,7 @@ import discreet as dp
 from discreet.accounting.event_costs import concentrated
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.mechanisms.laplace import Laplace
-from discreet.planning.noise_laws import Law, drawn
+from discreet.planning.noise_laws import Law, noise_event
 from discreet.planning.open_question_plan import Findings, OpenQuestionPlan, Subject, clipped, plan_open_question
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.privacy.events import ApproximateEvent, Composed, composed
@@ -88,7 +88,7 @@ def test_parts_of_rho_add_up_to_it(name: str, report: tuple[str, ...]) -> None:
     assert delta == found.charge.delta == found.selecting_delta == Fraction(1, 10**6)
     looks = [histogram.noise.event for histogram in (*found.histograms, *found.reports)]
     keys = ApproximateEvent(epsilon=found.selecting, delta=delta)
-    drawn_now = composed(*looks, keys, *(drawn(block.noise) for block in plan.blocks))
+    drawn_now = composed(*looks, keys, *(noise_event(block.noise) for block in plan.blocks))
     assert (1 - Fraction(1, 100)) * rho < concentrated(drawn_now)[0] <= rho
 
 

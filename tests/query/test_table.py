@@ -14,7 +14,8 @@ from ibis import _
 import discreet as dp
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.language.checked_expressions import Kind
-from discreet.query.table import MOST_STEPS, PrivateGroups, PrivateTable, UnknownColumn, whole
+from discreet.planning.contribution_limits import checked_limit
+from discreet.query.table import MOST_STEPS, PrivateGroups, PrivateTable, UnknownColumn
 
 Protect = Callable[..., PrivateTable]
 Exact = Callable[..., dict[str, list[Any]]]
@@ -314,7 +315,7 @@ def test_limits_are_whole_numbers(protect_people: Protect, by_row: Protect, refu
         for limit in ("max_groups", "max_rows"):
             said = refused(InvalidParameter, table.group_by, "plan", **{limit: value})
             assert f"Expected a whole number of 1 or more, got {limit}=" in said
-    assert whole("n", 3) == whole("n", np.int8(3)) == 3
+    assert checked_limit("n", 3) == checked_limit("n", np.int8(3)) == 3
     assert "Expected max_rows of at most" in refused(InvalidParameter, table.group_by, "plan", max_rows=10**400)
     question = table.group_by("plan", max_rows=2**40).agg(n=_.count())
     assert "limits and an epsilon that leave 20 bits" in refused(InvalidParameter, question.explain, epsilon=1)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter, InvalidQuery
-from discreet.server.http_errors import refusal
+from discreet.server.http_errors import refusal_response
 from discreet.service import recorded_refusals
 from discreet.service.analyst_budgets import ANALYST
 from discreet.service.recorded_refusals import MOST, REFUSALS, RefusalBook
@@ -200,4 +200,4 @@ def test_kinds_are_those_that_are_told(opened: Callable[[], StateStore]) -> None
         problem = kind("Expected a count, got none.")
         book.note("ada", ["people"], Action.RELEASE, problem)
         [line] = book.of("people", None, 1)[0]
-        assert line["kind"] == json.loads(bytes(refusal(problem).body))["error"]
+        assert line["kind"] == json.loads(bytes(refusal_response(problem).body))["error"]

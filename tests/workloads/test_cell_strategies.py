@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.workloads.cell_tables import CellStrategy, CellTable, largest_sum, over
 from discreet.workloads.marginals import Marginals
-from discreet.workloads.matrix_strategy import MatrixStrategy, rows_of
+from discreet.workloads.matrix_strategy import MatrixStrategy, cell_rows
 from discreet.workloads.residual_strategy import ResidualStrategy
 from discreet.workloads.separate_tables import SeparateTables
 from discreet.workloads.sparse_cells import SparseCells
@@ -183,7 +183,7 @@ def test_no_strategy_is_below_the_spectral_bound(domain: str) -> None:
 
 def least(sizes: Sequence[int], tables: Sequence[CellTable]) -> float:
     """The bound from all rows, written out."""
-    rows = np.concatenate([rows_of(sizes, table) for table in tables])
+    rows = np.concatenate([cell_rows(sizes, table) for table in tables])
     roots = np.sqrt(np.maximum(np.linalg.eigvalsh(rows.T @ rows), 0.0))
     return float(roots.sum()) ** 2 / math.prod(sizes)
 

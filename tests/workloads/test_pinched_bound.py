@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.workloads.cell_tables import Axes, CellTable, Reals
-from discreet.workloads.matrix_strategy import MatrixStrategy, rows_of
+from discreet.workloads.matrix_strategy import MatrixStrategy, cell_rows
 from discreet.workloads.ordered import OrderedQueries
 from discreet.workloads.pinched_bound import PinchedAxis, least_of_pinched, least_trace
 from discreet.workloads.product_bound import least_of_products
@@ -95,7 +95,7 @@ def test_the_bound_of_a_domain_is_between_that_of_all_rows_and_what_is_attained(
     ]
     squares = {axis: OrderedQueries.prefixes(sizes[axis]).squares for axis in (0, 1)}
     found = least_of_pinched(sizes, [(table.axes, table.weight) for table in tables], squares, work)
-    rows = np.concatenate([math.sqrt(table.weight) * rows_of(sizes, table) for table in tables])
+    rows = np.concatenate([math.sqrt(table.weight) * cell_rows(sizes, table) for table in tables])
     spectral = float(np.linalg.svd(rows, compute_uv=False).sum()) ** 2 / math.prod(sizes)
     best = MatrixStrategy(sizes, tables, gaussian=True)
     noise = [float(best.parts[0].squared(1))]

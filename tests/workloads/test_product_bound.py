@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.workloads.cell_tables import CellTable
-from discreet.workloads.matrix_strategy import MatrixStrategy, rows_of
+from discreet.workloads.matrix_strategy import MatrixStrategy, cell_rows
 from discreet.workloads.ordered import OrderedQueries
 from discreet.workloads.product_bound import least_of_products
 from discreet.workloads.product_queries import ProductQueries
@@ -42,7 +42,7 @@ def test_the_bound_of_products_is_that_of_all_rows(name: str, ways: int) -> None
     best = MatrixStrategy(SIZES, tables, gaussian=True)
     noise = [float(best.parts[0].squared(1))]
     attained = sum(table.weight * float(best.variances(i, noise).sum()) for i, table in enumerate(tables))
-    rows = np.concatenate([math.sqrt(table.weight) * rows_of(SIZES, table) for table in tables])
+    rows = np.concatenate([math.sqrt(table.weight) * cell_rows(SIZES, table) for table in tables])
     spectral = float(np.sqrt(np.maximum(np.linalg.eigvalsh(rows.T @ rows), 0.0)).sum()) ** 2 / math.prod(SIZES)
     found = least_of_products(SIZES, tables, [squares_of(table) for table in tables])
     assert found is not None

@@ -65,7 +65,7 @@ def composition_table(
     (14.1, 13.4)
     """
     total, small = positive("epsilon", epsilon), proper_delta(delta)
-    return [_row(at_least_one("ks", k), total, small) for k in listed("ks", ks)]
+    return [_row(at_least_one("ks", k), total, small) for k in checked_sequence("ks", ks)]
 
 
 def _row(k: int, epsilon: Fraction, delta: Fraction) -> CompositionRow:
@@ -123,7 +123,7 @@ def in_plain_words(epsilon: Amount, *, household: int = 1) -> str:
     return f"{believed} {decimal_text(Fraction(factor), rounding='ROUND_CEILING')}."
 
 
-def listed(name: str, numbers: object) -> Sequence[object]:
+def checked_sequence(name: str, numbers: object) -> Sequence[object]:
     """Several numbers."""
     if not isinstance(numbers, Sequence) or isinstance(numbers, str):
         raise InvalidParameter(expected("a list", name, numbers, f"write {name}=(1, 10, 100)."))

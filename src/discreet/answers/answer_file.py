@@ -182,7 +182,7 @@ def write_tables(target: Path, tables: Iterator[pa.Table], account: dict[str, An
     return rows
 
 
-def named(made: Path, path: Path) -> None:
+def give_name(made: Path, path: Path) -> None:
     """Gives a whole draft its name."""
     check_free(path)
     made.replace(path)
@@ -193,9 +193,9 @@ def copied(source: Path, path: Path, digest: str) -> bool:
     if not source.is_file() or sha256_of(source) != digest:
         return False
     if source.suffix == WHOLE:
-        named(source, path)
+        give_name(source, path)
     elif source != path:
         with drafting(path) as made:
             shutil.copyfile(source, made)
-            named(made, path)
+            give_name(made, path)
     return True

@@ -17,7 +17,7 @@ from discreet.answers.possible_counts import possible_counts
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
 from discreet.answers.table_exports import TableExports
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest, printable
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name, printable
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import TABLES, ReleasedNames
 from discreet.guesses.misfit_calls import worded
@@ -88,7 +88,7 @@ class BatchRelease(CellSums, TableExports, ReleasedNames, Mapping[Name, Release]
     def _name(self, name: object) -> Name:
         found = table_named(name, self._tables)
         if found is None:
-            known = nearest(name, [str(own) for own in self._tables])
+            known = nearest_name(name, [str(own) for own in self._tables])
             raise InvalidParameter(expected("a table of the batch", "name", name, known))
         return found
 
@@ -115,7 +115,7 @@ class BatchRelease(CellSums, TableExports, ReleasedNames, Mapping[Name, Release]
         weights = row_weights(weights, len(release))
         if not isinstance(column, str) or column not in release.columns:
             raise InvalidParameter(
-                expected("a column of the table", "column", column, nearest(column, release.columns))
+                expected("a column of the table", "column", column, nearest_name(column, release.columns))
             )
         found = self._plan.column(place, column)
         if found is None:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.answers.combination import LARGEST_FACTOR, Combination
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.given_values import in_memory
 from discreet.guesses.misfit_calls import worded
 
@@ -95,13 +95,13 @@ def chosen(table: pa.Table, keys: tuple[str, ...], cells: Mapping[str, Any]) -> 
     wanted = np.ones(table.num_rows, dtype=bool)
     for key, given in cells.items():
         if key not in keys:
-            cure = nearest(key, keys) if keys else "leave them out: the total has no keys."
+            cure = nearest_name(key, keys) if keys else "leave them out: the total has no keys."
             raise InvalidParameter(expected("keys of the table", "cells", key, cure))
         values = list(given) if in_memory(given) or isinstance(given, set | frozenset) else [given]
         held = table[key].unique()
         for value in values:
             if not _holds(held, value):
-                cure = nearest(value, held.to_pylist())
+                cure = nearest_name(value, held.to_pylist())
                 raise InvalidParameter(expected("a key of the table", key, value, cure))
         asked = pa.array(values, type=held.type)
         wanted &= pc.is_in(table[key], value_set=asked).to_numpy(zero_copy_only=False)

@@ -33,7 +33,7 @@ import numpy as np
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.guesses.answer_words import COMBINATION
 from discreet.guesses.near_names import NearNames
-from discreet.noise.weighted_sums import LAPLACE, NORMAL, within
+from discreet.noise.weighted_sums import LAPLACE, NORMAL, cached_quantile
 from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.joint_batch import Forms, JointBatchPlan
 from discreet.planning.noise_laws import Law
@@ -119,7 +119,7 @@ class Combination(NearNames, NoTruth):
             return 0.0
         is_normal = self.plan.law is Law.GAUSSIAN
         shown = (math.sqrt(float(every @ every)),) if is_normal else tuple((-np.sort(-every)).tolist())
-        return within(NORMAL if is_normal else LAPLACE, shown, confidence, rounding / sum(shown))
+        return cached_quantile(NORMAL if is_normal else LAPLACE, shown, confidence, rounding / sum(shown))
 
     def _without_rest(self) -> Forms:
         """The coefficients without what rounding left of 0."""

@@ -24,7 +24,7 @@ UNTOLD = "—"
 """What stands for a value of which the answer tells nothing: its interval is all that was possible before."""
 
 
-def number(value: float | date) -> str:
+def number_text(value: float | date) -> str:
     """A value with as many digits as help; a date or time as it is written."""
     if isinstance(value, date):
         return value.isoformat(" ", "seconds") if isinstance(value, datetime) else value.isoformat()
@@ -77,15 +77,15 @@ def _cell(record: dict[str, Any], name: str, columns: Sequence[str]) -> ShownCel
     ends: list[Any] = [record.get(f"{name}{end}") for end in ("_low", "_high")] if name in columns else [None]
     if all(isinstance(end, int | float | date) for end in ends):
         low, high = ends
-        interval = f"[{number(low)}, {number(high)}]"
-        shown = UNTOLD if value is None or value != value else number(value)  # noqa: PLR0124 (NaN)
+        interval = f"[{number_text(low)}, {number_text(high)}]"
+        shown = UNTOLD if value is None or value != value else number_text(value)  # noqa: PLR0124 (NaN)
         return ShownCell(shown, place, interval, (sort_number(low) or 0.0, sort_number(high) or 0.0))
     if name in columns and isinstance(value, int | float) and not isinstance(value, bool):
-        return ShownCell(number(value), place)
+        return ShownCell(number_text(value), place)
     return ShownCell("NULL" if value is None else printable(str(value)), place)
 
 
-def text(table: pa.Table, columns: Sequence[str], caption: str) -> str:
+def table_text(table: pa.Table, columns: Sequence[str], caption: str) -> str:
     """The table as it looks in a terminal."""
     from rich.console import Console
 

@@ -39,14 +39,14 @@ from discreet.answers.range_statistics import RangeStatistics, checked_range, ch
 from discreet.answers.ranges_release import NoisyBins, RangesRelease
 from discreet.answers.release import Release
 from discreet.answers.table_exports import TableExports
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import GROUPED_RANGES
 from discreet.planning.batch_planner import BatchPlan, BatchTable
 from discreet.planning.group_keys import Keys
 from discreet.planning.planner import level
-from discreet.plots.error_bars import Panel, bars_figure, drawn
+from discreet.plots.error_bars import Panel, as_floats, bars_figure
 from discreet.workloads.cell_tables import CellTable, Reals
 from discreet.workloads.grouped_matrix import GroupedMatrix
 
@@ -127,7 +127,7 @@ class GroupedRangesRelease(NoisyBins, TableExports, Mapping[Any, RangesRelease])
         try:
             place = self._places[key]
         except (KeyError, TypeError):
-            cure = nearest(key, [str(one) for one in self._places])
+            cure = nearest_name(key, [str(one) for one in self._places])
             raise InvalidParameter(expected("a key of the groups", "key", key, cure)) from None
         own = [part.reshape(len(self._places), -1, part.shape[-1])[place] for part in self._noisy]
         found = BatchRelease(self._one, own, self.receipt, self._confidence)
@@ -248,7 +248,7 @@ class GroupedRangesRelease(NoisyBins, TableExports, Mapping[Any, RangesRelease])
         """
         if unknown := [key for key in keys if key not in self]:
             raise InvalidParameter(
-                expected("keys of the groups", "keys", unknown[0], nearest(unknown[0], list(map(str, self))))
+                expected("keys of the groups", "keys", unknown[0], nearest_name(unknown[0], list(map(str, self))))
             )
         shown = keys or tuple(self)
         if len(shown) > MOST_PANELS:
@@ -259,7 +259,7 @@ class GroupedRangesRelease(NoisyBins, TableExports, Mapping[Any, RangesRelease])
         for key in shown:
             own = table.slice(self._places[key] * bins, bins)
             title = " · ".join(map(str, key)) if isinstance(key, tuple) else str(key)
-            values = (drawn(own[f"count{end}"].to_pylist()) for end in ("", "_low", "_high"))
+            values = (as_floats(own[f"count{end}"].to_pylist()) for end in ("", "_low", "_high"))
             panels.append(Panel(title, *values))
         by = table.column_names[len(self.groups)]
         names = table[by].to_pylist()[:bins]

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.answers.display import html, text
+from discreet.answers.display import html, table_text
 from discreet.answers.receipt import Receipt
 from discreet.answers.report_tables import pivoted, rounded
 from discreet.answers.run_post_processing import CELL, Processed, ends_at
 from discreet.answers.table_exports import TableExports
-from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest_name
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import ANSWER
@@ -30,7 +30,7 @@ from discreet.inference.interval_propagation import HIGH, LOW, CalculatedInterva
 from discreet.inference.post_processing import AfterNoise, Processing
 from discreet.planning.plan import Plan
 from discreet.planning.planner import level
-from discreet.plots.error_bars import Panel, bars_figure, drawn, intervals_figure
+from discreet.plots.error_bars import Panel, as_floats, bars_figure, intervals_figure
 
 if TYPE_CHECKING:
     import os
@@ -149,7 +149,7 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
         """The values of one aggregate, one for each group in the stated order; NaN where the answer tells of none."""
         if not isinstance(name, str) or name not in self.columns:
             held = isinstance(name, str) and name in self._shown.column_names
-            cure = f"write answer.to_pandas()[{name!r}]." if held else nearest(name, self.columns)
+            cure = f"write answer.to_pandas()[{name!r}]." if held else nearest_name(name, self.columns)
             raise InvalidParameter(expected("a column of the answer", "column", name, cure))
         if self._cells is None and self._estimates[name].untold is None:
             return self._estimates[name].values
@@ -217,7 +217,9 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
         wanted = list(values or self.columns[:1])
         for name in wanted:
             if name not in self.columns:
-                raise InvalidParameter(expected("a column of the answer", "values", name, nearest(name, self.columns)))
+                raise InvalidParameter(
+                    expected("a column of the answer", "values", name, nearest_name(name, self.columns))
+                )
         with_ends = flag("ends", ends)
         every = [f"{name}{end}" for name in wanted for end in ("", *((LOW, HIGH) if with_ends else ()))]
         shown = self.to_pyarrow()
@@ -273,12 +275,12 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
         ended = [name for name in self.columns if name in self._processing.ended]
         for name in columns or ended:
             if not isinstance(name, str) or name not in self.columns:
-                known = nearest(name, self.columns)
+                known = nearest_name(name, self.columns)
                 raise InvalidParameter(expected("a column of the answer", "column", name, known))
             if name not in ended:
-                known = nearest(name, ended)
+                known = nearest_name(name, ended)
                 raise InvalidParameter(expected("a column that has an interval", "column", name, known))
-            values, low, high = (drawn(shown[f"{name}{end}"]) for end in ("", LOW, HIGH))
+            values, low, high = (as_floats(shown[f"{name}{end}"]) for end in ("", LOW, HIGH))
             panels.append(Panel(name, values, low, high, None if name not in true else np.asarray(true[name])))
         figure = bars_figure if self._kind(kind) == "bars" else intervals_figure
         return figure(names, panels, caption=self._caption(), by=" · ".join(self.groups), ax=ax, path=path)
@@ -286,7 +288,7 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
     def _kind(self, stated: str) -> str:
         """Points or bars; bars by itself where the only keys are bins, which are public."""
         if not isinstance(stated, str) or stated not in KINDS:
-            raise InvalidParameter(expected(f"one of {', '.join(KINDS)}", "kind", stated, nearest(stated, KINDS)))
+            raise InvalidParameter(expected(f"one of {', '.join(KINDS)}", "kind", stated, nearest_name(stated, KINDS)))
         if stated != "auto" or len(self.groups) != 1:
             return stated
         keys = self._keys()[self.groups[0]].to_pylist() if self.groups[0] in self._keys() else []
@@ -298,7 +300,7 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
         return f"{100 * self._confidence:.6g}% intervals (noise only) · {cost}"
 
     def __repr__(self) -> str:
-        return text(self.to_pyarrow(), self.columns, self._caption())
+        return table_text(self.to_pyarrow(), self.columns, self._caption())
 
     def _repr_html_(self) -> str:
         return html(self.to_pyarrow(), self.columns, self._caption())

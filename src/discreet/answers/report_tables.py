@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.inference.interval_propagation import HIGH, LOW
 
 MOST_ACROSS = 1000
@@ -26,7 +26,7 @@ def pivoted(table: pa.Table, keys: Sequence[str], across: str, wanted: Sequence[
     [{'plan': 'a', 'f': 1, 'm': 2}, {'plan': 'b', 'f': 3, 'm': 4}]
     """
     if not isinstance(across, str) or across not in keys:
-        raise InvalidParameter(expected("a key of the answer", "columns", across, nearest(across, keys)))
+        raise InvalidParameter(expected("a key of the answer", "columns", across, nearest_name(across, keys)))
     left = [name for name in keys if name != across]
     records = table.select([*keys, *wanted]).to_pylist()
     values = list(dict.fromkeys(record[across] for record in records))

@@ -59,7 +59,7 @@ def _calls(pairs: Sequence[tuple[Call, Call]], words: str) -> Iterator[Finding]:
 def _claimed(pairs: Sequence[tuple[Call, Call]], claim: Claim | None, words: str) -> Iterator[Finding]:
     """Whether the noise really asked for covers this pair at the epsilon that was claimed."""
     costs = [one.metric.cost(one.value, other.value) for one, other in pairs]
-    if not pairs or (claim is not None and within(costs, claim)):
+    if not pairs or (claim is not None and keeps_claim(costs, claim)):
         return
     priced = [one.metric.declared is not None for (one, _), cost in zip(pairs, costs, strict=True) if _costs(cost)]
     if claim is None and all(priced):
@@ -93,12 +93,12 @@ def _costs(cost: RecordedCost) -> bool:
     return bool(cost.epsilon or cost.mu)
 
 
-def within(costs: Sequence[RecordedCost], claim: Claim) -> bool:
+def keeps_claim(costs: Sequence[RecordedCost], claim: Claim) -> bool:
     """Whether these costs together keep a claim.
 
-    >>> within([RecordedCost(epsilon=0.5), RecordedCost(epsilon=0.5)], Claim(epsilon=1))
+    >>> keeps_claim([RecordedCost(epsilon=0.5), RecordedCost(epsilon=0.5)], Claim(epsilon=1))
     True
-    >>> within([RecordedCost(mu=0.1)], Claim(epsilon=1))
+    >>> keeps_claim([RecordedCost(mu=0.1)], Claim(epsilon=1))
     False
     """
     if any(not math.isfinite(cost.epsilon + cost.mu) for cost in costs):

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.privacy.definitions import Neighbors
 
 MANY = 200
@@ -50,10 +50,12 @@ def neighbors(data: pa.Table, unit: Sequence[str] = (), *, kind: str = "add-remo
     """
     kinds = [known.value for known in Neighbors]
     if kind not in kinds:
-        raise InvalidParameter(expected("neighbors", "neighbors", kind, nearest(kind, kinds)))
+        raise InvalidParameter(expected("neighbors", "neighbors", kind, nearest_name(kind, kinds)))
     for name in unit:
         if name not in data.column_names:
-            raise InvalidParameter(expected("a column of the table", "unit", name, nearest(name, data.column_names)))
+            raise InvalidParameter(
+                expected("a column of the table", "unit", name, nearest_name(name, data.column_names))
+            )
     removed = list(_distinct(_removals(data, unit)))[:REMOVED]
     if kind == Neighbors.ADD_REMOVE.value:
         return [*removed, *_distinct(_added(data, data, unit, "with one more unit"))]

@@ -54,10 +54,10 @@ def parameters(mechanism: object) -> dict[str, str]:
     names = getattr(type(mechanism), "__dataclass_fields__", None) or [
         name for name in getattr(type(mechanism), "__slots__", ()) if not name.startswith("_") and name != "remaining"
     ]
-    return {name: told(getattr(mechanism, name, None)) for name in names}
+    return {name: parameter_text(getattr(mechanism, name, None)) for name in names}
 
 
-def told(value: object) -> str:
+def parameter_text(value: object) -> str:
     """A parameter as text: a fraction as it is written."""
     return str(value) if isinstance(value, Fraction) else repr(value)
 
@@ -71,7 +71,7 @@ def _watched(kind: type, method: str, recorder: CallRecorder) -> Callable[..., A
         if recorder.is_inside:
             return plain(self, *given, **options)
         _, value, *rest = signature.bind(self, *given, **options).arguments.items()
-        stated = parameters(self) | {name: told(other) for name, other in rest if name not in QUIET}
+        stated = parameters(self) | {name: parameter_text(other) for name, other in rest if name not in QUIET}
         call = Call(
             name=f"{type(self).__name__}.{method}", place=here(), value=_array(value[1]), stated=stated,
             metric=MechanismMetric(self),

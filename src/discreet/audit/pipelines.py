@@ -24,7 +24,7 @@ from discreet.audit.code_locations import copied_to
 from discreet.audit.other_libraries import others_watched
 from discreet.audit.own_mechanisms import mechanisms_watched
 from discreet.audit.recording import Call, CallRecorder
-from discreet.audit.table_files import written
+from discreet.audit.table_files import write_table
 from discreet.audit.visible_output import VisibleOutput, forget_modules, watched
 from discreet.audit.watched_generators import generators
 from discreet.errors import InvalidParameter, expected
@@ -121,7 +121,7 @@ def as_kind(data: pa.Table, like: Any, folder: Path) -> Any:
     """Rows as a table of the same kind as another one: Arrow, pandas, polars, or a file of the same name."""
     if isinstance(like, str | os.PathLike):
         place = folder / Path(like).name
-        written(data, place)
+        write_table(data, place)
         return type(like)(place) if isinstance(like, str) else place
     kind = type(like).__module__.split(".")[0]
     if kind == "pandas":
@@ -151,7 +151,7 @@ class Script(Pipeline):
             cure = "put the script and its data into a folder of their own: it is copied for each run."
             raise InvalidParameter(expected("a folder of at most 200 MB", "size", f"{size:,} bytes", cure))
         shutil.copytree(home, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*HIDDEN), symlinks=True)
-        written(data, self._target(folder))
+        write_table(data, self._target(folder))
 
     def _target(self, folder: Path) -> Path:
         return folder / self.data.relative_to(self.path.parent)

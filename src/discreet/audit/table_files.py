@@ -42,7 +42,7 @@ def read(data: Any) -> pa.Table:
     return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=_delimiter(path)))
 
 
-def written(data: pa.Table, path: Path) -> None:
+def write_table(data: pa.Table, path: Path) -> None:
     """Writes a table as a file of the kind given by its name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":

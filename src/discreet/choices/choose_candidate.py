@@ -67,7 +67,7 @@ from discreet.privacy.events import Event
 from discreet.query.explain import promise
 from discreet.query.explain_application import application_account, drawn_total, paid_part
 from discreet.query.explanation import Accuracy, ErrorOf, Explanation
-from discreet.query.expression_documents import real_part, written
+from discreet.query.expression_documents import expression_document, real_part
 from discreet.query.question_documents import document_of, key_part, limits_part
 from discreet.query.recorded_verbs import RecordedApplication
 from discreet.query.source import ReleaseCall
@@ -240,7 +240,7 @@ def _recorded(
     """What is asked, as a document has it."""
 
     def stated() -> dict[str, Any]:
-        pairs = [[_constant(one), written(own.op())] for one, own in zip(listed, scores, strict=True)]
+        pairs = [[_constant(one), expression_document(own.op())] for one, own in zip(listed, scores, strict=True)]
         return {"candidates": pairs, **limits_part({} if max_rows is None else {"max_rows": max_rows})}
 
     return RecordedApplication(table, "choose", stated)

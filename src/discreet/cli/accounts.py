@@ -11,7 +11,7 @@ from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.exact.amounts import fraction
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger_kinds import exists, statement
-from discreet.ledger.ledger_place import told
+from discreet.ledger.ledger_place import place_text
 from discreet.ledger.ledger_statement import LedgerStatement
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def recorded(asked: QueryOptions) -> LedgerStatement | None:
     if asked.allowance is not None:
         stated = fraction("allowance", amount("allowance", asked.allowance))
         if stated != found.allowance.epsilon:
-            cure = f"the allowance of {told(asked.ledger)} is {found.allowance}."
+            cure = f"the allowance of {place_text(asked.ledger)} is {found.allowance}."
             raise LedgerError(expected("the allowance of the ledger", "allowance", asked.allowance, cure))
     return found
 
@@ -69,9 +69,9 @@ def existing(path: str, *, entries: bool = False) -> LedgerStatement:
     if not exists(path):
         cure = (
             "name the ledger that earlier answers about these people were charged to. Before the first one, make it, "
-            f"with all that may ever be spent: discreet ledger create {told(path)} --epsilon 1."
+            f"with all that may ever be spent: discreet ledger create {place_text(path)} --epsilon 1."
         )
-        raise LedgerError(expected("a ledger that exists", "ledger", told(path), cure))
+        raise LedgerError(expected("a ledger that exists", "ledger", place_text(path), cure))
     return statement(path, entries=entries)
 
 
@@ -93,6 +93,6 @@ def account(asked: QueryOptions, answer: Release | AnswerFile, before: LedgerSta
         )
     after = statement(asked.ledger, after=before.number)
     paid = [entry for entry in after.entries if entry.key == answer.receipt["release"] and entry.answered]
-    place = told(asked.ledger)
+    place = place_text(asked.ledger)
     what = f"Charged {charge} to {place}" if paid else f"Repeated from {place}, nothing charged"
     return f"{what}: {balance(after)}."

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from discreet.cli.messages import refused, told
+from discreet.cli.messages import print_line, refused
 from discreet.cli.options import option
-from discreet.cli.standard_output import FAILED, OutputFailure, settle, written
+from discreet.cli.standard_output import FAILED, OutputFailure, settle, write_output
 from discreet.errors import DiscreetError
 
 COMMANDS = {
@@ -67,7 +67,7 @@ class Commands(TyperGroup):
         """Runs the command; a refusal is printed and ends it with code 2."""
         with _told():
             done = super().invoke(ctx)
-            written("")
+            write_output("")
             return done
 
 
@@ -78,7 +78,7 @@ def _written_out() -> Iterator[None]:
         yield
     except typer.Exit as end:
         if not end.exit_code:
-            written("")
+            write_output("")
         raise
 
 
@@ -92,7 +92,7 @@ def _told() -> Iterator[None]:
         refused(problem)
         raise typer.Exit(REFUSED) from None
     except (OutputFailure, OSError) as problem:
-        told(str(problem))
+        print_line(str(problem))
         raise typer.Exit(FAILED) from None
 
 
@@ -108,7 +108,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:  # noqa: FBT001 (Typer calls it with the value alone)
     if asked:
-        written(f"discreet {version('discreet')}\n")
+        write_output(f"discreet {version('discreet')}\n")
         raise typer.Exit
 
 

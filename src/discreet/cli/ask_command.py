@@ -14,7 +14,7 @@ import typer
 from discreet.answers.release import Release
 from discreet.cli import answer_output, option_values
 from discreet.cli.amount_texts import amount
-from discreet.cli.messages import told, working
+from discreet.cli.messages import print_line, working
 from discreet.cli.options import (
     COST,
     Confidence,
@@ -29,7 +29,7 @@ from discreet.cli.options import (
     option,
     taking,
 )
-from discreet.cli.standard_output import json_text, written
+from discreet.cli.standard_output import json_text, write_output
 from discreet.cli.verb_answers import VerbAnswer, write_files
 from discreet.client.connect import RemoteService, connect
 from discreet.curator.public_data import public_keys
@@ -100,13 +100,13 @@ def ask(asked: ServiceQuestion) -> None:
         if asked.explain:
             account = question.explain(**price)
             facts = {name: fact for name, fact in account.items() if name != "sql"}
-            written(json_text(facts) if asked.format is Format.JSON else f"{account!r}\n")
+            write_output(json_text(facts) if asked.format is Format.JSON else f"{account!r}\n")
             return
         with working("waiting for the service"):
             answer = _printable(question.release(**price, fresh=asked.fresh), asked)
-        written(answer_output.PRINTED[asked.format](answer))
+        write_output(answer_output.PRINTED[asked.format](answer))
         with suppress(DiscreetError):  # the answer is paid for and printed, and the account is for people
-            told(_account(service))
+            print_line(_account(service))
         write_files(answer, asked, "Repeat the command: the service gives it again for nothing.")
 
 

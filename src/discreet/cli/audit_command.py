@@ -15,7 +15,7 @@ from discreet.audit.replaying import replay
 from discreet.audit.report import Report
 from discreet.cli import option_values, table_option
 from discreet.cli.amount_texts import amount
-from discreet.cli.messages import told, working
+from discreet.cli.messages import print_line, working
 from discreet.cli.options import argument, option, taking
 from discreet.errors import InvalidParameter, expected, printable
 from discreet.privacy.definitions import ROW
@@ -70,7 +70,7 @@ def audit(asked: Audited) -> None:
     for path, write in ((asked.json, report.to_json), (asked.page, report.to_markdown)):
         if path is not None:
             write(Path(path))
-            told(f"Written: {path}")
+            print_line(f"Written: {path}")
     if not report.ok:
         raise typer.Exit(FOUND)
 

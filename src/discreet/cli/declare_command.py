@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.messages import told
+from discreet.cli.messages import print_line
 from discreet.cli.options import argument, option
 from discreet.cli.table_option import connections_of
 from discreet.curator.drafting import write_draft
@@ -27,4 +27,4 @@ def declare(
     there is not replaced. Exit codes: 0, written; 2, refused.
     """
     target = write_draft(source, output, connections=connections_of(connection))
-    told(f"Written: {target}. Answer its questions, then try it: discreet explain --table {target} 'SELECT ...'.")
+    print_line(f"Written: {target}. Answer its questions, then try it: discreet explain --table {target} 'SELECT ...'.")

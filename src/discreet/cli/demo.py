@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.answers.display import number
+from discreet.answers.display import number_text
 from discreet.answers.release import Release
 from discreet.curator.protect import protect
 from discreet.exact.amounts import decimal_text
@@ -98,7 +98,7 @@ def run(console: Console, folder: Path) -> None:
             _play(console, scene, people, path, folder)
         again = SCENES[-1].question(people).release(epsilon=SCENES[-1].epsilon)
     console.print(
-        f"\nThe last question once more: {number(int(again['people'][0]))}. The same answer, for nothing: "
+        f"\nThe last question once more: {number_text(int(again['people'][0]))}. The same answer, for nothing: "
         "asking again cannot average the noise away."
     )
     _account(console, budget)
@@ -145,9 +145,13 @@ def _table(scene: Scene, answer: Release, true: dict[str, NDArray[np.float64]]) 
     for i, record in enumerate(answer.to_pyarrow().to_pylist()):
         cells = [str(record[key]) for key in answer.groups]
         for name in answer.columns:
-            low, high = (number(record[f"{name}{end}"]) for end in ("_low", "_high"))
+            low, high = (number_text(record[f"{name}{end}"]) for end in ("_low", "_high"))
             exact = float(true[name][i])
-            cells += [number(record[name]), f"{low} … {high}", number(int(exact) if exact.is_integer() else exact)]
+            cells += [
+                number_text(record[name]),
+                f"{low} … {high}",
+                number_text(int(exact) if exact.is_integer() else exact),
+            ]
         table.add_row(*cells)
     return table
 

@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli.document_pages import page, title, topics
 from discreet.cli.options import argument
-from discreet.cli.standard_output import written
+from discreet.cli.standard_output import write_output
 
 app = typer.Typer(add_completion=False)
 
@@ -32,14 +32,14 @@ def docs(
     if topic is None:
         found = topics()
         width = max(map(len, found))
-        written("".join(f"{name:{width}}  {title(path)}\n" for name, path in found.items()))
+        write_output("".join(f"{name:{width}}  {title(path)}\n" for name, path in found.items()))
     elif sys.stdout is not None and sys.stdout.isatty():
-        written(drawn(page(topic)))
+        write_output(markdown_text(page(topic)))
     else:
-        written(page(topic))
+        write_output(page(topic))
 
 
-def drawn(text: str) -> str:
+def markdown_text(text: str) -> str:
     """Markdown as a terminal shows it, with the places of links beside their words.
 
     Rich writes to a text of ours: standard output takes it as it takes all else, in `written`.

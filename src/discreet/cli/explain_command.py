@@ -10,11 +10,11 @@ import typer
 from discreet.cli import accounts, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.asking import question
-from discreet.cli.messages import told
+from discreet.cli.messages import print_line
 from discreet.cli.options import Format, QueryOptions, option, taking
-from discreet.cli.standard_output import json_text, written
+from discreet.cli.standard_output import json_text, write_output
 from discreet.errors import InvalidParameter, expected, printable
-from discreet.ledger.ledger_place import told as ledger_told
+from discreet.ledger.ledger_place import place_text as ledger_told
 
 app = typer.Typer(add_completion=False)
 
@@ -47,9 +47,9 @@ def explain(asked: Considered) -> None:
     )
     if asked.format is Format.JSON:
         facts = dict(account) if asked.sql else {name: fact for name, fact in account.items() if name != "sql"}
-        written(json_text(facts))
+        write_output(json_text(facts))
     else:
         statement = [printable(line) for line in account["sql"].split("\n")] if asked.sql else []
-        written("\n".join([repr(account), "", *statement]).rstrip() + "\n")
+        write_output("\n".join([repr(account), "", *statement]).rstrip() + "\n")
     if found is not None and asked.ledger is not None:
-        told(f"{ledger_told(asked.ledger)}: {accounts.balance(found)}.")
+        print_line(f"{ledger_told(asked.ledger)}: {accounts.balance(found)}.")

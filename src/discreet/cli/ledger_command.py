@@ -15,13 +15,13 @@ from discreet.cli.accounts import balance, existing
 from discreet.cli.amount_texts import amount
 from discreet.cli.options import argument, option
 from discreet.cli.raise_command import raise_allowance
-from discreet.cli.standard_output import json_text, written
+from discreet.cli.standard_output import json_text, write_output
 from discreet.cli.table_option import declaration, is_declaration, ledger_of
 from discreet.errors import InvalidParameter, LedgerError, expected, printable
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget import allowance_of
 from discreet.ledger.ledger_kinds import backup, create, exists, head, statement, verify
-from discreet.ledger.ledger_place import told
+from discreet.ledger.ledger_place import place_text
 from discreet.ledger.ledger_statement import LedgerStatement
 from discreet.ledger.level_changes import LevelChange
 from discreet.ledger.published_head import PublishedHead, make_key
@@ -53,12 +53,12 @@ def create_ledger(
     stated = {"epsilon": epsilon, "delta": delta, "own_delta": own_delta, "rho": rho}
     if is_declaration(path):
         place = _declared(path, stated)
-        written(f"{printable(told(place))}: {balance(existing(place))}.\n")
+        write_output(f"{printable(place_text(place))}: {balance(existing(place))}.\n")
         return
     if epsilon is None and rho is None:
         raise InvalidParameter(expected("an allowance", "epsilon", None, "say what may ever be spent: --epsilon 1."))
     create(path, allowance_of(**{k: amount(k, text) for k, text in stated.items() if text is not None}))
-    written(f"{printable(told(path))}: {balance(existing(path))}.\n")
+    write_output(f"{printable(place_text(path))}: {balance(existing(path))}.\n")
 
 
 @app.command("show")
@@ -75,7 +75,7 @@ def show_ledger(
     path = ledger_of(path)
     found = existing(path)
     found = statement(path, after=0 if last is None else max(found.number - last, 0))
-    written(_facts(found) if as_json else _table(found))
+    write_output(_facts(found) if as_json else _table(found))
 
 
 @app.command("verify")
@@ -100,11 +100,11 @@ def verify_ledger(
     if seen is not None and (seen.signature or public_key is not None):
         seen.check_signature(public_key)
     found = verify(path, seen)
-    whole = f"{told(path)}: whole, with {found.number} charges: {balance(found)}."
+    whole = f"{place_text(path)}: whole, with {found.number} charges: {balance(found)}."
     if seen is not None:
         by = f", signed by {seen.public_key}" if seen.signature else ", which nobody signed"
         whole += f" It continues the head of {seen.time}, with {seen.charges} charges{by}."
-    written(printable(whole) + "\n")
+    write_output(printable(whole) + "\n")
 
 
 @app.command("head")
@@ -120,7 +120,7 @@ def show_head(
     path = ledger_of(path)
     existing(path)
     found = head(path)
-    written((found if key is None else found.signed(key)).to_json() + "\n")
+    write_output((found if key is None else found.signed(key)).to_json() + "\n")
 
 
 @app.command("key")
@@ -129,7 +129,7 @@ def new_key(path: Annotated[str, argument("FILE", "Where nothing is yet.")]) -> 
 
     Exit codes: 0, made; 2, refused.
     """
-    written(make_key(path) + "\n")
+    write_output(make_key(path) + "\n")
 
 
 @app.command("backup")
@@ -144,7 +144,7 @@ def backup_ledger(
     path = ledger_of(path)
     existing(path)
     found = backup(path, to)
-    written(printable(f"{to}: a copy of {told(path)} with {found.number} charges: {balance(found)}.") + "\n")
+    write_output(printable(f"{to}: a copy of {place_text(path)} with {found.number} charges: {balance(found)}.") + "\n")
 
 
 def _declared(path: str, stated: dict[str, str | None]) -> str:
@@ -156,7 +156,7 @@ def _declared(path: str, stated: dict[str, str | None]) -> str:
     place = ledger_of(path)
     if exists(place):
         cure = "it is there already: discreet ledger show shows it."
-        raise LedgerError(expected("a ledger that is not there yet", "ledger", told(place), cure))
+        raise LedgerError(expected("a ledger that is not there yet", "ledger", place_text(place), cure))
     declaration(path).budget()
     return place
 

@@ -51,7 +51,7 @@ def refused(problem: DiscreetError) -> None:
     errors().print(Panel(Text(text), title=type(problem).__name__, title_align="left", border_style="red"))
 
 
-def told(text: str) -> None:
+def print_line(text: str) -> None:
     """One line for people."""
     with suppress(OSError, ValueError):  # nowhere is left to tell it
         errors().print(printable(text), markup=False, soft_wrap=True)

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 
 from discreet.curator.public_data import public_keys
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.language.checked_expressions import Kind
 from discreet.planning.group_keys import UNKNOWN_WORDS, Unknown
 from discreet.privacy.declaration import Key
@@ -17,7 +17,7 @@ NULL = r"\N"
 """How NULL is written among keys."""
 
 
-def named(option: str, texts: Sequence[str], example: str) -> list[tuple[str, str]]:
+def named_values(option: str, texts: Sequence[str], example: str) -> list[tuple[str, str]]:
     """``name=value`` options as pairs."""
     pairs = []
     for text in texts:
@@ -31,7 +31,7 @@ def named(option: str, texts: Sequence[str], example: str) -> list[tuple[str, st
 def columns(option: str, texts: Sequence[str], example: str) -> dict[str, str]:
     """``name=value,name=value`` options, each name once."""
     found: dict[str, str] = {}
-    for name, value in named(option, [part for text in texts for part in text.split(",")], example):
+    for name, value in named_values(option, [part for text in texts for part in text.split(",")], example):
         if name in found:
             raise InvalidParameter(expected("each column once", option, name, "leave one of them out."))
         found[name] = value
@@ -115,12 +115,12 @@ def keys(
     and all.
     """
     lists: dict[str, list[str]] = {}
-    for name, text in named(option, texts, "plan=free,25%"):
+    for name, text in named_values(option, texts, "plan=free,25%"):
         lists.setdefault(name, []).append(text)
     found = {}
     for name, values in lists.items():
         if kinds and name not in kinds:
-            raise InvalidParameter(expected("keys of the columns grouped by", option, name, nearest(name, kinds)))
+            raise InvalidParameter(expected("keys of the columns grouped by", option, name, nearest_name(name, kinds)))
         if len(values) == 1 and (word := values[0].lower()) in UNKNOWN_WORDS:
             cure = f"write --keys {word}, for all groups; a key of that name is listed with others."
             raise InvalidParameter(expected("keys of one group", option, f"{name}={values[0]}", cure))

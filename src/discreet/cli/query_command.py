@@ -12,9 +12,9 @@ from discreet.answers.release import Release
 from discreet.cli import accounts, answer_output, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.asking import question
-from discreet.cli.messages import told, working
+from discreet.cli.messages import print_line, working
 from discreet.cli.options import QueryOptions, taking
-from discreet.cli.standard_output import FAILED, OutputFailure, written
+from discreet.cli.standard_output import FAILED, OutputFailure, write_output
 from discreet.ledger.ledger_statement import LedgerStatement
 from discreet.query.table import Question
 
@@ -50,7 +50,7 @@ def query(asked: QueryOptions) -> None:
         failures.append(f"The answer could not be written: {problem}.")
         files = []
     for path in files:
-        told(f"Written: {path}")
+        print_line(f"Written: {path}")
     _end(asked, failures)
 
 
@@ -60,12 +60,12 @@ def _told(
     """Prints an answer and what it cost; if it cannot be printed, says so."""
     failure = None
     try:
-        written(text())
+        write_output(text())
     except OutputFailure as problem:
         failure = str(problem)
     except Exception as problem:  # noqa: BLE001 (as of writing)
         failure = f"The answer could not be shown: {problem}."
-    told(accounts.account(asked, answer, before))
+    print_line(accounts.account(asked, answer, before))
     if failure is not None:
         yield failure
 
@@ -75,7 +75,7 @@ def _end(asked: QueryOptions, failures: list[str]) -> None:
     if failures:
         kept = "Repeat the command: the ledger has the answer, and gives it again for nothing."
         lost = "It was paid for; without --ledger, no other command can give it again."
-        told(" ".join([*failures, lost if asked.ledger is None else kept]))
+        print_line(" ".join([*failures, lost if asked.ledger is None else kept]))
         raise typer.Exit(FAILED)
 
 
@@ -84,5 +84,5 @@ def _stream(asked: QueryOptions, asking: Question, price: dict[str, Any], before
     with working("computing"):
         answer = asking.release(**price, to=str(asked.output))
     failures = [*_told(asked, answer, before, lambda: answer_output.start(answer))]
-    told(f"Written: {asked.output}")
+    print_line(f"Written: {asked.output}")
     _end(asked, failures)

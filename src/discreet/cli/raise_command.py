@@ -7,10 +7,10 @@ from typing import Annotated
 from discreet.cli.accounts import balance, existing
 from discreet.cli.amount_texts import amount
 from discreet.cli.options import argument, option
-from discreet.cli.standard_output import written
+from discreet.cli.standard_output import write_output
 from discreet.errors import InvalidParameter, expected, printable
 from discreet.ledger.budget import Budget
-from discreet.ledger.ledger_place import told
+from discreet.ledger.ledger_place import place_text
 
 
 def raise_allowance(
@@ -43,5 +43,5 @@ def raise_allowance(
     for name in level.split("/") if level else ():
         budget = budget.child(name)
     budget.raise_to(by=by, why=why, **amounts)
-    where = f"{told(path)}, level {level}" if level else told(path)
-    written(printable(f"{where}: raised to {budget.allowance}. In all, {balance(existing(path))}.") + "\n")
+    where = f"{place_text(path)}, level {level}" if level else place_text(path)
+    write_output(printable(f"{where}: raised to {budget.allowance}. In all, {balance(existing(path))}.") + "\n")

@@ -10,9 +10,9 @@ import typer
 from discreet.cli import accounts, answer_output, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.asking import question_of, table_of
-from discreet.cli.messages import told, working
+from discreet.cli.messages import print_line, working
 from discreet.cli.options import QueryOptions, option, taking
-from discreet.cli.standard_output import written
+from discreet.cli.standard_output import write_output
 from discreet.errors import InvalidParameter, expected
 from discreet.language.checked_expressions import Kind
 from discreet.ledger.budget import Budget
@@ -64,16 +64,16 @@ def series(asked: SeriesOptions) -> None:
     answer_output.check_paths(asked)
     if asked.explain:
         question = _question(asked, accounts.this_question_alone(asked))
-        written(f"{question.explain(**prices, confidence=confidence)!r}\n")
+        write_output(f"{question.explain(**prices, confidence=confidence)!r}\n")
         return
     before = accounts.recorded(asked)
     question = _question(asked, table_option.budget(asked))
     with working("publishing"):
         answer = question.release(through=_moment(question, asked.through), **prices, confidence=confidence)
-    written(answer_output.PRINTED[asked.format](answer))
-    told(accounts.account(asked, answer, before))
+    write_output(answer_output.PRINTED[asked.format](answer))
+    print_line(accounts.account(asked, answer, before))
     for path in answer_output.write(answer, asked):
-        told(f"Written: {path}")
+        print_line(f"Written: {path}")
 
 
 def _question(asked: SeriesOptions, budget: Budget) -> SeriesQuestion:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.messages import told
+from discreet.cli.messages import print_line
 from discreet.cli.options import argument, option
 from discreet.errors import InvalidParameter, expected
 
@@ -40,13 +40,13 @@ def serve(
         raise InvalidParameter(expected("a configuration or --demo", "serve", got, "discreet serve --demo shows it."))
     serving = _extra(SERVING)
     if configuration is not None:
-        serving.serve_file(configuration, tell=told, tokens=tokens, pg_face=_postgres_face)
+        serving.serve_file(configuration, tell=print_line, tokens=tokens, pg_face=_postgres_face)
         return
     listening = _extra(LISTENING).Listening(port=port)
     faces = () if pg_port is None else (_postgres_face(replace(listening, port=pg_port)),)
     with tempfile.TemporaryDirectory(prefix="discreet-serve-") as folder:
         where = tokens or Path(folder) / "tokens.json"
-        serving.serve_demo(Path(folder), listening, where, tell=told, faces=faces)
+        serving.serve_demo(Path(folder), listening, where, tell=print_line, faces=faces)
 
 
 def _postgres_face(listening: Any) -> Any:

@@ -30,7 +30,7 @@ def settle() -> None:
         sys.stdout.reconfigure(errors=PLAIN)
 
 
-def written(text: str) -> None:
+def write_output(text: str) -> None:
     """Writes to standard output, to its end; a terminal is sent nothing that it would obey.
 
     Raises:

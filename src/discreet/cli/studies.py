@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,5 +51,5 @@ def study(name: str) -> Study:
     'doctor visits and costs of the people of an experiment'
     """
     if name not in STUDIES:
-        raise InvalidParameter(expected(f"one of {', '.join(STUDIES)}", "STUDY", name, nearest(name, STUDIES)))
+        raise InvalidParameter(expected(f"one of {', '.join(STUDIES)}", "STUDY", name, nearest_name(name, STUDIES)))
     return STUDIES[name]

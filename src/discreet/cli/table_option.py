@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 from discreet.cli import accounts
-from discreet.cli.messages import told
+from discreet.cli.messages import print_line
 from discreet.errors import InvalidParameter, expected
 from discreet.ledger.ledger_kinds import exists
-from discreet.ledger.ledger_place import told as ledger_told
+from discreet.ledger.ledger_place import place_text as ledger_told
 
 if TYPE_CHECKING:
     from discreet.cli.options import QueryOptions
@@ -51,7 +51,7 @@ def settled(asked: Asked, *, make: bool) -> Asked:
     ledger = stated.ledger
     if ledger is not None and not exists(ledger):
         if make:
-            told(f"Made: {ledger_told(ledger)}, with {stated.budget().allowance}.")
+            print_line(f"Made: {ledger_told(ledger)}, with {stated.budget().allowance}.")
         else:
             ledger = None
     return replace(asked, file=place if isinstance(place, str) else None, statement=asked.file, ledger=ledger)

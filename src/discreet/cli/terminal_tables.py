@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.answers.display import number
+from discreet.answers.display import number_text
 from discreet.errors import printable
 
 
@@ -31,4 +31,4 @@ def rich_rows(table: pa.Table, *, title: str = "") -> Any:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    return number_text(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

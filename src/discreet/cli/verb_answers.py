@@ -16,11 +16,11 @@ from discreet.answers.table_exports import TableExports
 from discreet.cli import accounts, answer_output, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.asking import table_of
-from discreet.cli.messages import told, working
+from discreet.cli.messages import print_line, working
 from discreet.cli.options import COST, TABLE, Format, QueryOptions, argument, option
-from discreet.cli.standard_output import FAILED, json_text, written
+from discreet.cli.standard_output import FAILED, json_text, write_output
 from discreet.cli.terminal_tables import rich_rows
-from discreet.cli.verb_statements import rows_of
+from discreet.cli.verb_statements import filtered_table
 from discreet.errors import InvalidParameter, expected
 from discreet.hierarchies.hierarchy_question import HierarchyQuestion
 from discreet.planning.planner import level
@@ -56,19 +56,19 @@ def answer(
     asked = table_option.settled(asked, make=not asked.explain)
     answer_output.check_paths(asked)
     if asked.explain:
-        account = question_of(asked, rows_of(asked, table_of(asked, accounts.this_question_alone(asked)))).explain(
-            **price, confidence=confidence
-        )
-        written(json_text(dict(account)) if asked.format is Format.JSON else f"{account!r}\n")
+        account = question_of(
+            asked, filtered_table(asked, table_of(asked, accounts.this_question_alone(asked)))
+        ).explain(**price, confidence=confidence)
+        write_output(json_text(dict(account)) if asked.format is Format.JSON else f"{account!r}\n")
         return
     before = accounts.recorded(asked)
-    question = question_of(asked, rows_of(asked, table_of(asked, table_option.budget(asked))))
+    question = question_of(asked, filtered_table(asked, table_of(asked, table_option.budget(asked))))
     with working("computing"):
         found = VerbAnswer(question.release(**price, fresh=asked.fresh), confidence)
     try:
-        written(answer_output.PRINTED[asked.format](found))  # type: ignore[arg-type]  # what is asked of a release here
+        write_output(answer_output.PRINTED[asked.format](found))  # type: ignore[arg-type]  # what is asked of a release here
     finally:  # it is paid for, whether it could be printed or not
-        told(accounts.account(asked, found, before))  # type: ignore[arg-type]  # as above
+        print_line(accounts.account(asked, found, before))  # type: ignore[arg-type]  # as above
     write_files(found, asked, "With --ledger, the same command gives it again for nothing.")
 
 
@@ -78,10 +78,10 @@ def write_files(found: Any, asked: Any, kept: str) -> None:
         with working("writing"):
             files = answer_output.write(found, asked)
     except Exception as problem:  # noqa: BLE001 (what draws and writes has many classes; the answer is paid for)
-        told(f"The answer could not be written: {problem}. {kept}")
+        print_line(f"The answer could not be written: {problem}. {kept}")
         raise typer.Exit(FAILED) from None
     for path in files:
-        told(f"Written: {path}")
+        print_line(f"Written: {path}")
 
 
 class VerbAnswer(TableExports):

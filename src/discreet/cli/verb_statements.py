@@ -32,7 +32,7 @@ def statement_of(asked: VerbOptions, table: PrivateTable, statement: str) -> Sel
     return found
 
 
-def rows_of(asked: VerbOptions, table: PrivateTable) -> PrivateTable:
+def filtered_table(asked: VerbOptions, table: PrivateTable) -> PrivateTable:
     """The rows for which the condition holds; all, where there is none."""
     if asked.where is None:
         return table

@@ -9,10 +9,10 @@ from urllib.parse import quote
 from discreet.client.remote_declaration import DECLARED, fetched_tuples
 from discreet.client.remote_series import SERIES, RemoteSeries
 from discreet.client.remote_table import RemoteSource
-from discreet.client.service_bodies import listed, mapping, reading
+from discreet.client.service_bodies import list_of_objects, mapping, reading
 from discreet.client.service_connection import ServiceConnection
 from discreet.curator.public_data import public_keys
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.guesses.misfit_calls import worded
 from discreet.planning.group_keys import MOST_KEYS
 from discreet.query.public_keys import PublicKeys
@@ -65,13 +65,13 @@ class RemoteService:
 
     def datasets(self) -> list[str]:
         """The names of the data sets that one has a role for."""
-        return [one["name"] for one in listed("data sets", self._connection.get("/datasets"), name=str)]
+        return [one["name"] for one in list_of_objects("data sets", self._connection.get("/datasets"), name=str)]
 
     def describe(self, name: str) -> dict[str, Any]:
         """The public declaration of a data set, as its curator stated it: columns, limits, policies, allowance."""
         known = self.datasets()
         if name not in known:
-            raise InvalidParameter(expected("a data set of this service", "name", name, nearest(str(name), known)))
+            raise InvalidParameter(expected("a data set of this service", "name", name, nearest_name(str(name), known)))
         return dict(mapping("the declaration of a data set", self._connection.get(f"/datasets/{name}"), **DECLARED))
 
     def __getitem__(self, name: str) -> PrivateTable:
@@ -96,7 +96,9 @@ class RemoteService:
         with reading(KEYS_OF):
             known = {called: mapping(KEYS_OF, one, columns=list, tuples=int) for called, one in stated.items()}
         if keys not in known:
-            raise InvalidParameter(expected("public keys of this data set", "keys", keys, nearest(str(keys), known)))
+            raise InvalidParameter(
+                expected("public keys of this data set", "keys", keys, nearest_name(str(keys), known))
+            )
         size = known[keys]["tuples"]
         if size > MOST_KEYS:
             cure = "fetch them as Parquet, page by page, and mark the file: dp.public_keys(path, name=...)."
@@ -118,7 +120,7 @@ class RemoteService:
         `.release()` has all numbers so far and `.latest` those of the last step; nothing is charged.
         """
         table = self[name]
-        found = listed("series", self._connection.get(f"/datasets/{name}/series"), **SERIES)
+        found = list_of_objects("series", self._connection.get(f"/datasets/{name}/series"), **SERIES)
         return {one["name"]: RemoteSeries(self._connection, table, one) for one in found}
 
     @property

@@ -11,11 +11,11 @@ import ibis
 import ibis.expr.schema as sch
 import pyarrow as pa
 
-from discreet.client.service_bodies import listed, malformed, mapping, reading
+from discreet.client.service_bodies import list_of_objects, malformed, mapping, reading
 from discreet.client.service_connection import ServiceConnection
 from discreet.curator.protect_shared import stated_pair
 from discreet.curator.stated_facts import stated_bounds, stated_keys, stated_neighbors, stated_unit
-from discreet.exact.amounts import whole
+from discreet.exact.amounts import whole_number
 from discreet.exact.written_amounts import stored_amount
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
@@ -46,7 +46,7 @@ KEYS: Mapping[str, type | tuple[type, ...]] = {
 def with_long_lists(connection: ServiceConnection, facts: Mapping[str, Any]) -> Mapping[str, Any]:
     """A declaration with all keys in it, the long lists fetched page by page."""
     stated = mapping("the declaration of a data set", facts, **DECLARED)
-    of, columns = quote(stated["name"], safe=""), listed("columns of a data set", stated["columns"], name=str)
+    of, columns = quote(stated["name"], safe=""), list_of_objects("columns of a data set", stated["columns"], name=str)
 
     def full(column: Mapping[str, Any]) -> Mapping[str, Any]:
         name, size = column["name"], column.get(LONG)
@@ -109,7 +109,7 @@ def declared(facts: Mapping[str, Any]) -> tuple[Declaration, sch.Schema]:
         bounds = {name: pair for name, pair in found.bounds.items() if name not in found.auto_bounds}
         stated_bounds(bounds, schema, unit)
         stated_keys(found.keys, schema)
-        if any(limit is not None and whole("limit", limit) < 1 for limit in (found.max_groups, found.max_rows)):
+        if any(limit is not None and whole_number("limit", limit) < 1 for limit in (found.max_groups, found.max_rows)):
             raise ValueError(facts["limits"])
         if not all(isinstance(name, str) for step in found.via for pair in step for name in pair):
             raise ValueError(found.via)

@@ -55,7 +55,7 @@ from discreet.answers.stored_answers import (
     unpacked_parts,
 )
 from discreet.client.remote_declaration import declared, with_long_lists
-from discreet.client.service_bodies import ANSWER, answer_to, listed, mapping, reading
+from discreet.client.service_bodies import ANSWER, answer_to, list_of_objects, mapping, reading
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import DiscreetError, InvalidQuery, expected
 from discreet.exact.amounts import fraction
@@ -95,7 +95,7 @@ class RemoteBudget:
         """All of them now, the outermost first, with what is spent and left where the policy shows it."""
         sent = self.connection.get(f"/datasets/{self.dataset}/budget")
         with reading("the levels of a budget"):
-            found = [dict(one) for one in listed("levels of a budget", sent)]
+            found = [dict(one) for one in list_of_objects("levels of a budget", sent)]
             found[-1]["spent"], found[-1]["remaining"]
         return found
 

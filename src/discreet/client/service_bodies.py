@@ -64,7 +64,7 @@ def mapping(what: str, body: object, **kinds: type | tuple[type, ...]) -> Mappin
     return body
 
 
-def listed(what: str, body: object, **kinds: type | tuple[type, ...]) -> Sequence[Mapping[str, Any]]:
+def list_of_objects(what: str, body: object, **kinds: type | tuple[type, ...]) -> Sequence[Mapping[str, Any]]:
     """A list of such objects."""
     if not isinstance(body, list):
         raise malformed(f"a list of {what}")

@@ -96,7 +96,7 @@ def _ends(end: Any, columns: int, bounds: object, cure: str) -> Reals:
     return np.broadcast_to(found, (columns,)).astype(np.float64)
 
 
-def rows_of(given: object) -> Reals:
+def rows_as_doubles(given: object) -> Reals:
     """Private rows, shape (rows, columns), as doubles: type and shape alone decide whether they are refused.
 
     Of a list, they would be found in the rows: one row of text or of another length would make the difference.

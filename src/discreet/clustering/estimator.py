@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.answers.receipt import Receipt
-from discreet.clustering.argument_checks import Method, axes_of, clusters_of, method, names_of, readable, rows_of, span
+from discreet.clustering.argument_checks import (
+    Method,
+    axes_of,
+    clusters_of,
+    method,
+    names_of,
+    readable,
+    rows_as_doubles,
+    span,
+)
 from discreet.clustering.cluster_pictures import survival_figure
 from discreet.clustering.cluster_receipts import receipt
 from discreet.clustering.pipeline_steps import warn_of_scalers
@@ -98,7 +107,7 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
         del y
         warn_of_scalers()
         chosen, epsilon, neighbors = self._stated()
-        rows = rows_of(X)
+        rows = rows_as_doubles(X)
         low, high = span(self.bounds, rows.shape[1])
         replaces = neighbors is Neighbors.REPLACE_ONE
         clusters = clusters_of(self.n_clusters, len(rows) if replaces else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 
 
 class Parameters:
@@ -24,7 +24,7 @@ class Parameters:
         """Other values for some parameters."""
         for name, value in params.items():
             if name not in self._names():
-                cure = nearest(name, self._names())
+                cure = nearest_name(name, self._names())
                 raise InvalidParameter(expected("a known parameter", "name", name, cure))
             setattr(self, name, value)
         return self

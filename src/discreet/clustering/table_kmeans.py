@@ -31,7 +31,7 @@ from discreet.guesses.answer_words import ReleasedNames
 from discreet.guesses.misfit_calls import worded
 from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import RandomWords
-from discreet.planning.contribution_limits import whole
+from discreet.planning.contribution_limits import checked_limit
 from discreet.planning.planner import price
 from discreet.privacy.definitions import Guarantee
 from discreet.query.explanation import Explanation
@@ -202,7 +202,7 @@ class Clustering:
         """Of the columns of a table, by a number of clusters, an algorithm and its rounds; limits as stated."""
         number, algorithm, rounds = way
         names, clusters, chosen = _names(columns), clusters_of(number, None), method(algorithm, rounds)
-        limits = {name: whole(name, value) for name, value in stated.items() if value is not None}
+        limits = {name: checked_limit(name, value) for name, value in stated.items() if value is not None}
         return cls(
             table=table,
             names=names,

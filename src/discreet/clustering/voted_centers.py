@@ -13,7 +13,7 @@ import numpy as np
 from discreet.clustering.lloyd import LloydResult
 from discreet.clustering.point_oracle import PointOracle, Reals
 from discreet.clustering.random_floats import RandomFloats
-from discreet.clustering.weighted_kmeans import drawn, weighted_means
+from discreet.clustering.weighted_kmeans import drawn_indices, weighted_means
 
 ROUNDS = 4
 SPREAD, SHRINKS = 0.4, 0.7
@@ -64,6 +64,6 @@ def _descendants(proposals: Reals, votes: Reals, clusters: int, spread: Reals, r
     """The winners, and others around candidates drawn in proportion to their votes."""
     order = np.argsort(-votes, kind="stable")[: max(clusters, len(proposals) // 4)]
     kept = proposals[order[votes[order] > 0]]
-    parents = drawn(votes, rng.uniform(len(proposals) - len(kept)))
+    parents = drawn_indices(votes, rng.uniform(len(proposals) - len(kept)))
     children: Reals = proposals[parents] + spread * rng.normal(len(parents), proposals.shape[1])
     return np.vstack([kept, children])

@@ -55,11 +55,11 @@ def squared_distances(points: Reals, centers: Reals) -> Reals:
 
 
 def _start(points: Reals, weights: Reals, clusters: int, rng: RandomFloats) -> Reals:
-    first = drawn(weights, rng.uniform(1))
+    first = drawn_indices(weights, rng.uniform(1))
     centers = points[first]
     far = squared_distances(points, centers)[:, 0]
     for _ in range(clusters - 1):
-        chosen = drawn(weights * far, rng.uniform(TRIALS))
+        chosen = drawn_indices(weights * far, rng.uniform(TRIALS))
         nearer = np.minimum(far[:, None], squared_distances(points, points[chosen]))
         best = int((weights @ nearer).argmin())
         far = nearer[:, best]
@@ -67,7 +67,7 @@ def _start(points: Reals, weights: Reals, clusters: int, rng: RandomFloats) -> R
     return centers
 
 
-def drawn(masses: Reals, places: Reals) -> NDArray[np.intp]:
+def drawn_indices(masses: Reals, places: Reals) -> NDArray[np.intp]:
     """Indices with these probabilities, up to a factor."""
     sums = np.cumsum(masses)
     result: NDArray[np.intp] = np.minimum(np.searchsorted(sums, places * sums[-1], side="right"), len(masses) - 1)

@@ -25,13 +25,13 @@ from discreet.curator.stated_facts import (
     stated_unit,
     stated_version,
 )
-from discreet.curator.table_sources import TableOf, delimiter, table, written
+from discreet.curator.table_sources import TableOf, delimiter, stated_source, table
 from discreet.curator.toml_lines import LARGEST, read_toml
 from discreet.curator.unit_paths import StatedStep, columns_of, with_owner
 from discreet.engines import engine_selection
 from discreet.engines.engine import Engine
-from discreet.engines.files import UNREADABLE, header, listed
-from discreet.errors import DiscreetError, InvalidParameter, expected, nearest
+from discreet.engines.files import UNREADABLE, header, matching_files
+from discreet.errors import DiscreetError, InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import fraction
 from discreet.exact.written_amounts import MOST_DIGITS, is_amount, written_amount
 from discreet.ledger.budget import Budget
@@ -242,14 +242,14 @@ class DeclarationFile:
         """Where the table lies."""
         cure = 'name the file or table: source = "visits.parquet", or source = "warehouse:clinic.visits".'
         stated = self.text.needed("table", "source", cure=cure)
-        return self._of(lambda one: written(one, self.folder, connections or {}), stated, at=("table", "source"))
+        return self._of(lambda one: stated_source(one, self.folder, connections or {}), stated, at=("table", "source"))
 
     def _steps(self, connections: Mapping[str, Any] | None) -> tuple[StatedStep, ...]:
         """The tables on the way to the unit; none where it is a column of the source."""
         stated = [(one["source"], one["on"]) for one in self._get("via", [])]
 
         def placed(source: str) -> Any:
-            place = written(source, self.folder, connections or {})
+            place = stated_source(source, self.folder, connections or {})
             if not isinstance(place, TableOf) and delimiter(place) is not None:
                 raise InvalidParameter(expected("a Parquet file or a table of a connection", "via", source, NO_TYPES))
             return table(place, connections or {}) if isinstance(place, TableOf) else place
@@ -279,7 +279,7 @@ class DeclarationFile:
     def _schema(self, path: str, separator: str, types: Mapping[str, str]) -> Mapping[str, str]:
         """The types of the columns of a CSV file, each of which has to be stated."""
         try:
-            names = [name for name, _ in header(self._of(listed, path, at=("table", "source"))[0], separator)]
+            names = [name for name, _ in header(self._of(matching_files, path, at=("table", "source"))[0], separator)]
         except UNREADABLE:
             cure = "check that it is a file, and that you may read it."
             raise self.text.refusal(
@@ -288,7 +288,7 @@ class DeclarationFile:
         for column in self.text.columns:
             at = ("columns", column)
             if column not in names:
-                raise self.text.refusal(at, "a column of the file", column, nearest(column, names))
+                raise self.text.refusal(at, "a column of the file", column, nearest_name(column, names))
             if column not in types:
                 cure = f'state it: [columns.{column}] type = "int64". Types guessed from rows would reveal people.'
                 raise self.text.refusal((*at, "type"), "the type of a column of a CSV file", None, cure)

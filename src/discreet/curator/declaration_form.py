@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from discreet.curator.toml_lines import TomlDocument
-from discreet.errors import DiscreetError, InvalidParameter, expected, nearest
+from discreet.errors import DiscreetError, InvalidParameter, expected, nearest_name
 
 UNANSWERED = "?"
 """What `discreet declare` writes where a person has to decide."""
@@ -183,7 +183,7 @@ class DeclarationText:
         for name in values:
             if name not in names:
                 where = f"a key of [{'.'.join(path)}]" if path else "a table of a declaration"
-                raise self.refusal((*path, name), where, name, nearest(name, names))
+                raise self.refusal((*path, name), where, name, nearest_name(name, names))
 
     def _nothing_beside_pairs(self) -> None:
         """Refuses what is of no use where a row belongs to two people each."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.curator.declaration_draft import DraftColumn, draft
-from discreet.curator.table_sources import TableOf, delimiter, str_of, table, written
+from discreet.curator.table_sources import TableOf, delimiter, stated_source, str_of, table
 from discreet.engines import engine_selection
-from discreet.engines.files import MAGIC, UNREADABLE, header, listed
+from discreet.engines.files import MAGIC, UNREADABLE, header, matching_files
 from discreet.errors import InvalidParameter, expected
 from discreet.language.barrier import kind_of
 from discreet.language.unsupported_columns import unsupported
@@ -27,7 +27,7 @@ def write_draft(source: str, to: str | None = None, *, connections: Mapping[str,
         to: the file to write; by default, one beside the source that is called as it is, with the ending .toml.
         connections: the connections that a source may name.
     """
-    place = written(source, Path(), connections or {})
+    place = stated_source(source, Path(), connections or {})
     target = Path(to) if to is not None else _beside(place)
     if target.suffix != ENDING:
         raise InvalidParameter(expected("a file that ends in .toml", "output", str(target), "give it such a name."))
@@ -77,7 +77,7 @@ def _columns(place: str | TableOf, connections: Mapping[str, Any]) -> tuple[list
     """Names and types, and those of columns that are not read; of a text file, its first line alone is read."""
     if isinstance(place, str) and (separator := delimiter(place)) is not None:
         try:
-            names = [name for name, _type in header(listed(place)[0], separator)]
+            names = [name for name, _type in header(matching_files(place)[0], separator)]
         except UNREADABLE:
             cure = "check that it is a file, and that you may read it."
             raise InvalidParameter(expected("a readable CSV file", "source", place, cure)) from None

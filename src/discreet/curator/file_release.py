@@ -52,7 +52,7 @@ from discreet.answers.answer_file import (
     copied,
     drafting,
     finished,
-    named,
+    give_name,
     remove_leftovers,
     sha256_of,
     write_tables,
@@ -116,7 +116,7 @@ def _made(desk: ReleaseContext, order: FileRelease, path: Path, charge: Charge, 
                 whole.unlink(missing_ok=True)
             raise
         # It is on record: what is left now is to give it its name, and a repeat would.
-        named(whole, path)
+        give_name(whole, path)
     answer = json.loads(stored)
     return AnswerFile(path, answer["file"]["rows"], answer["receipt"])
 
@@ -183,5 +183,5 @@ def _written(order: FileRelease, path: Path, totals: list[NDArray[Any]], account
     with drafting(path) as made:
         parts = ([block[first : first + ROWS] for block in totals] for first in range(0, len(totals[0]), ROWS))
         rows = write_tables(made, _tables(order, parts), account)
-        named(made, path)
+        give_name(made, path)
     return AnswerFile(path, rows, account)

@@ -108,7 +108,7 @@ def united(first: Declaration, second: Declaration) -> Declaration:
     return replace(first, rows_changed=first.rows_changed + second.rows_changed, size=None)
 
 
-def named(first: Declaration, parts: tuple[TablePart, ...]) -> Declaration:
+def combined_declaration(first: Declaration, parts: tuple[TablePart, ...]) -> Declaration:
     """What is stated of several tables: as of the first, under the names of all that are protected, and with a version
     that changes with any of them.
     """

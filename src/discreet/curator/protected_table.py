@@ -41,7 +41,15 @@ from discreet.curator.add_noise import chosen_quantiles, counted_values, noisy_t
 from discreet.curator.batch_transaction import batch_release
 from discreet.curator.file_release import FileRelease, in_file
 from discreet.curator.mixed_batch_transaction import mixed_batch_release
-from discreet.curator.multi_table import check_units, joined, matching, named, parts_of, public_part, united
+from discreet.curator.multi_table import (
+    check_units,
+    combined_declaration,
+    joined,
+    matching,
+    parts_of,
+    public_part,
+    united,
+)
 from discreet.curator.noise_reduction_release import in_rounds
 from discreet.curator.open_question_transaction import drawn_open, open_digest, statements
 from discreet.curator.readings import Reading, reading_digest
@@ -115,7 +123,7 @@ class Protected:
         by_row = not isinstance(other, PublicTable) and not self.declaration.unit
         if len(every) == len(mine) and not by_row:
             return Beside(self, places)
-        stated = named(self.declaration, every)
+        stated = combined_declaration(self.declaration, every)
         stated = united(stated, other.declaration) if by_row else stated
         return Beside(Protected(several_tables(every), stated, self.budget, self._words), places)
 
@@ -139,7 +147,9 @@ class Protected:
     def rowwise(self, rows_changed: int) -> Protected:
         """A source of the same tables in which rows belong to nobody, and neighbors differ in so many of them."""
         parts = parts_of(self._engine, self.declaration)
-        stated = replace(named(self.declaration, parts), unit=(), rows_changed=rows_changed, auto_limits=frozenset())
+        stated = replace(
+            combined_declaration(self.declaration, parts), unit=(), rows_changed=rows_changed, auto_limits=frozenset()
+        )
         stated = replace(stated, max_groups=None, max_rows=None, size=None, meets_others=True)
         return Protected(several_tables(parts), stated, self.budget, self._words)
 

@@ -17,8 +17,8 @@ from discreet.exact.given_values import in_memory, path_of
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
 from discreet.language.unsupported_columns import READ, cast_first, no_column, unsupported
-from discreet.planning.contribution_limits import whole
-from discreet.planning.group_keys import grouping, listed
+from discreet.planning.contribution_limits import checked_limit
+from discreet.planning.group_keys import checked_keys, grouping
 from discreet.planning.unspecified import WIDEST, is_auto
 from discreet.privacy.declaration import Bound, Key
 from discreet.privacy.definitions import ROW, Neighbors
@@ -105,7 +105,7 @@ def stated_neighbors(
                 f"replace-one neighbors have the same, public size: {wanted}=1000.",
             )
         )
-    return Neighbors.REPLACE_ONE, whole(wanted, given[wanted])
+    return Neighbors.REPLACE_ONE, checked_limit(wanted, given[wanted])
 
 
 def stated_unit(unit: Any, schema: sch.Schema, label: str = "unit") -> tuple[str, ...]:
@@ -223,6 +223,6 @@ def stated_keys(stated: Mapping[str, Iterable[Key]], schema: sch.Schema) -> dict
     found = {}
     for name, values in stated.items():
         kind = kind_in(name, schema, "known columns", "keys")
-        found[name] = listed(name, values)
+        found[name] = checked_keys(name, values)
         grouping({name: kind}, found, None)
     return found

@@ -13,7 +13,7 @@ import ibis.expr.types as ir
 
 from discreet.engines.files import MAGIC
 from discreet.engines.inputs import DELIMITERS
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.given_values import path_of
 
 NAMED = re.compile(r"(?P<connection>[^\W\d][\w-]*):(?P<table>.+)", re.DOTALL)
@@ -30,12 +30,12 @@ class TableOf(NamedTuple):
     """Catalog, schema and name, from the left; those that were left out are the connection's own."""
 
 
-def written(source: str, folder: Path, connections: Iterable[str]) -> str | TableOf:
+def stated_source(source: str, folder: Path, connections: Iterable[str]) -> str | TableOf:
     """Where a source lies: a path, relative to the folder of its declaration, or a table of a connection.
 
-    >>> written("warehouse:clinic.visits", Path("/data"), ["warehouse"])
+    >>> stated_source("warehouse:clinic.visits", Path("/data"), ["warehouse"])
     TableOf(connection='warehouse', parts=('clinic', 'visits'))
-    >>> written("2024/*.parquet", Path("/data"), [])
+    >>> stated_source("2024/*.parquet", Path("/data"), [])
     '/data/2024/*.parquet'
     """
     found = NAMED.fullmatch(source)
@@ -44,7 +44,7 @@ def written(source: str, folder: Path, connections: Iterable[str]) -> str | Tabl
         return path(source, folder)
     if found["connection"] not in connections:
         known = list(connections)
-        cure = nearest(found["connection"], known) if known else _none_given(found["connection"])
+        cure = nearest_name(found["connection"], known) if known else _none_given(found["connection"])
         raise InvalidParameter(expected("a connection that was handed over", "source", source, cure))
     return TableOf(found["connection"], _parts(source, found["table"]))
 
@@ -140,4 +140,4 @@ def _names(connection: Any, where: list[str], name: str) -> str:
             known = connection.list_tables(database=tuple(where) if len(where) > 1 else where[0] if where else None)
     except Exception:  # noqa: BLE001 (there may be no such schema; the refusal stands without its names)
         known = []
-    return nearest(name, known[:1000]) if known else "check its schema and its name, and that it may be read."
+    return nearest_name(name, known[:1000]) if known else "check its schema and its name, and that it may be read."

@@ -8,7 +8,7 @@ from typing import Any
 from discreet.curator.protect import protect
 from discreet.curator.protected_table import Protected
 from discreet.curator.stated_facts import stated_version
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.ledger.budget import Budget
 from discreet.planning.unspecified import AUTO
 from discreet.privacy.declaration import Declaration
@@ -32,7 +32,9 @@ def refreshed(people: PrivateTable, data: Any, *, version: str | int, **stated: 
         )
     for name in stated:
         if name not in RESTATED:
-            raise InvalidParameter(expected("what a new version may change", "stated", name, nearest(name, RESTATED)))
+            raise InvalidParameter(
+                expected("what a new version may change", "stated", name, nearest_name(name, RESTATED))
+            )
     known = source.declaration
     if stated_version(version) in ("", known.version):
         cure = "say which one it is, in words of your own: version='2026-02'. It is never read off the rows."

@@ -30,7 +30,7 @@ import ibis.expr.types as ir
 
 from discreet.engines.block_columns import Columns
 from discreet.language.checked_expressions import Kind, cast
-from discreet.language.exact_arithmetic import at_most, clipped, double, integer, nearest
+from discreet.language.exact_arithmetic import at_most, clipped, double, integer, rounded_half_up
 from discreet.planning.plan import PricedBlock
 
 
@@ -44,7 +44,7 @@ def multiplied(rows: ir.Table, blocks: Mapping[int, PricedBlock]) -> ir.Table:
 
     def polynomial(i: int, k: int, of: ir.Value) -> ir.Value:
         power = of * of if (i, k) in squared else of
-        return nearest(power * double(blocks[i].factors[k]))
+        return rounded_half_up(power * double(blocks[i].factors[k]))
 
     high = {(i, k): polynomial(i, k, rows[own[i].share(k)]) for i, k in places}
     rows = rows.mutate(**{own[i].high(k): at_most(high[i, k], steps[i, k]) for i, k in places})

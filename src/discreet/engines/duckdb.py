@@ -21,7 +21,7 @@ from discreet.engines.inputs import table
 from discreet.engines.lossy_types import check_told_apart
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
-from discreet.engines.relational_operations import named
+from discreet.engines.relational_operations import column_names
 from discreet.engines.statement_cache import SEPARATOR, Statements, with_scans
 from discreet.engines.totals import KEYS, totals
 from discreet.errors import InvalidParameter, expected
@@ -83,7 +83,7 @@ class DuckDB(Connected):
         return super()._binary_text(computed_text(name) if self._of_views else name)
 
     def _to_sql(self, expression: ir.Table) -> str:
-        statement, names = str(self._backend.compile(expression)), named(expression)
+        statement, names = str(self._backend.compile(expression)), column_names(expression)
         if len(self._named) > MOST_NAMED:
             self._named.clear()
         if names is not None:

@@ -104,7 +104,7 @@ class FilesChanged(Exception):
     """A file whose columns are not those of the others, or not those that it had."""
 
 
-def listed(path: str) -> tuple[str, ...]:
+def matching_files(path: str) -> tuple[str, ...]:
     """The files that a path or a pattern stands for, by their absolute paths and in the order of these.
 
     A file whose own name has the characters of a pattern is that file. Only files of this machine are found, so that

@@ -83,7 +83,7 @@ class PostgreSQL(Connected):
             if not open_names:
                 return raw, {}
             self._written = str(self._backend.compile(raw.select(open_names)))
-            self._types = postgresql_types.told(cursor, self._written)
+            self._types = postgresql_types.type_codes(cursor, self._written)
             return postgresql_types.with_server_types(cursor, raw, self._types)
 
     def statement(self, plan: Plan) -> str:

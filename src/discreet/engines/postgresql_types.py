@@ -71,7 +71,7 @@ class OtherTypes(Exception):
     """A table whose columns have other types than it was protected with."""
 
 
-def told(cursor: Any, written: str) -> dict[str, int]:
+def type_codes(cursor: Any, written: str) -> dict[str, int]:
     """The columns of a table, `written` in SQL, and the numbers of their types; the table is locked as for a look."""
     cursor.execute(f"SELECT * FROM ({written}) AS raw LIMIT 0")  # noqa: S608 (the curator's own table)
     return {column.name: column.type_code for column in cursor.description}
@@ -79,7 +79,7 @@ def told(cursor: Any, written: str) -> dict[str, int]:
 
 def check(cursor: Any, written: str, protected: Mapping[str, int]) -> None:
     """Refuses a table without a column that it was protected with, or with another type of it."""
-    now = told(cursor, written) if written else protected
+    now = type_codes(cursor, written) if written else protected
     if any(now.get(name) != code for name, code in protected.items()):
         raise OtherTypes
 

@@ -44,12 +44,12 @@ STEPS = (
 """Steps whose rows depend on no column but those that they name; a union or a distinct looks at all there are."""
 
 
-def named(table: ir.Table) -> frozenset[str] | None:
+def column_names(table: ir.Table) -> frozenset[str] | None:
     """The names of all columns that a table is made of, or has; None where a step may look at others too.
 
     >>> import ibis
     >>> t = ibis.table({"a": "int64", "b": "int64", "c": "int64"})
-    >>> sorted(named(t.filter(t.a > 1).select(t.b))), named(t.distinct())
+    >>> sorted(column_names(t.filter(t.a > 1).select(t.b))), column_names(t.distinct())
     (['a', 'b'], None)
     """
     op = table.op()

@@ -30,7 +30,7 @@ import ibis.expr.types as ir
 
 from discreet.engines.block_columns import Columns
 from discreet.language.checked_expressions import Kind, Value, cast
-from discreet.language.exact_arithmetic import at_most, clipped, double, integer, nearest
+from discreet.language.exact_arithmetic import at_most, clipped, double, integer, rounded_half_up
 from discreet.planning.column_lattice import Lattice, lattice_step
 from discreet.planning.plan import PricedBlock
 
@@ -68,7 +68,7 @@ class SignedProducts:
         }
         rows = rows.select(*others, *wheres, **shares)
         signed = {
-            name: at_most(nearest(rows[name] * double(2 * steps)), integer(2 * steps)) - integer(steps)
+            name: at_most(rounded_half_up(rows[name] * double(2 * steps)), integer(2 * steps)) - integer(steps)
             for name, _, _, steps in self._columns.values()
         }
         rows = rows.select(*others, *wheres, **signed)

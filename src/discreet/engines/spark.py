@@ -22,7 +22,7 @@ from discreet.engines.connected import Connected
 from discreet.engines.engine import AddNoise, add_noise_to_batch, shielded, widths_of
 from discreet.engines.inputs import as_arrow
 from discreet.engines.multi_table_engine import TablePart
-from discreet.engines.spark_functions import refusal
+from discreet.engines.spark_functions import replaced_function_refusal
 from discreet.engines.spark_settings import our_settings
 from discreet.engines.spark_tables import Meaning
 from discreet.engines.statement_cache import SEPARATOR
@@ -161,16 +161,16 @@ class Spark(Connected):
     def _changed(self) -> str:
         """Why no statement of ours would mean in the session what it says, in words; empty if it would."""
         with self._lock.held(), self._in_our_settings() as session:
-            return refusal(session) or self._moved(session)
+            return replaced_function_refusal(session) or self._moved(session)
 
     def _settled(self) -> str:
         """Has the names of its table stand for what they do now; why that cannot be, in words, empty if it can."""
         with self._lock.held(), self._in_our_settings() as session:
-            words = refusal(session)
+            words = replaced_function_refusal(session)
             if not words:
                 self._raw = spark_tables.qualified(session, self._raw, self._to_sql)
                 self._written = self._to_sql(self._raw)
-                self._protected = spark_tables.told(session, self._written)
+                self._protected = spark_tables.meaning_now(session, self._written)
                 words = spark_tables.ambiguous(self._protected) or self._without_far_moments(session)
             return words
 
@@ -181,12 +181,12 @@ class Spark(Connected):
             self._unreadable = dict.fromkeys(found.left_out, spark_files.FAR)
             self._raw = self._raw.drop(*found.left_out)
             self._written = self._to_sql(self._raw)
-            self._protected = spark_tables.told(session, self._written)
+            self._protected = spark_tables.meaning_now(session, self._written)
         return found.words
 
     def _otherwise(self, session: Any) -> str:
         """Why its own table is not the one that was protected, in words; empty if it is."""
-        words = spark_tables.moved(spark_tables.told(session, self._written), self._protected)
+        words = spark_tables.moved(spark_tables.meaning_now(session, self._written), self._protected)
         if words:
             return words
         found = spark_files.found(session, self._written, self._footers)
@@ -211,7 +211,7 @@ class Spark(Connected):
     def _with_settings(self) -> Iterator[Any]:
         """The session with our settings, for as long as it is ours; raises where a name means something else."""
         with self._in_our_settings() as session:
-            if refusal(session) or self._moved(session):
+            if replaced_function_refusal(session) or self._moved(session):
                 raise Changed
             yield session
 

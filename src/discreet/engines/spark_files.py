@@ -90,7 +90,7 @@ def found(session: Any, written: str, footers: Footers) -> Found:
                 )
             relation = _relation(leaf)
             if relation is not None:
-                words = refusal(_format(relation), _options(relation))
+                words = reader_refusal(_format(relation), _options(relation))
                 if words:
                     return Found(words, ())
                 if _far(session, relation, footers):
@@ -105,7 +105,7 @@ def found(session: Any, written: str, footers: Footers) -> Found:
     return Found("", left_out)
 
 
-def refusal(kind: str, options: Mapping[str, str]) -> str:
+def reader_refusal(kind: str, options: Mapping[str, str]) -> str:
     """The refusal of a reader that one row can stop; empty if none can."""
     what = "files of which no row can make Spark fail, or pass over other rows"
     on = [name for name in PASSING_OVER if options.get(name, "").lower() == "true"]

@@ -28,7 +28,7 @@ MOST = 3
 """So many names are said."""
 
 
-def refusal(session: Any) -> str:
+def replaced_function_refusal(session: Any) -> str:
     """The refusal of a session in which a function of Spark's is replaced; empty if none is."""
     names = replaced(session)
     cure = "use spark.newSession(), which has tables but no temporary views, and give your function a name of its own."

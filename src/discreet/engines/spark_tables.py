@@ -46,7 +46,7 @@ class Meaning(NamedTuple):
     """Names of columns that Spark takes for one."""
 
 
-def told(session: Any, written: str) -> Meaning:
+def meaning_now(session: Any, written: str) -> Meaning:
     """What the SQL of a table stands for now; nothing is run."""
     frame = session.sql(written)
     fields = [

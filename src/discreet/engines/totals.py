@@ -50,7 +50,7 @@ from discreet.language.exact_arithmetic import (
     int64_constant,
     integer,
     narrowest,
-    nearest,
+    rounded_half_up,
 )
 from discreet.planning import forms
 from discreet.planning.column_lattice import lattice_step
@@ -202,7 +202,10 @@ def squared(rows: ir.Table, triples: Mapping[int, PricedBlock]) -> ir.Table:
     for i, block in triples.items():
         share, steps = cast(rows[own[i].part(0)], Kind.REAL) / double(block.lattice.high), double(block.steps)
         rest = double(1.0) - share
-        squares |= {own[i].high(0): nearest(share * share * steps), own[i].low(0): nearest(rest * rest * steps)}
+        squares |= {
+            own[i].high(0): rounded_half_up(share * share * steps),
+            own[i].low(0): rounded_half_up(rest * rest * steps),
+        }
     rows = selected(rows, columns | squares)
     high = {i: rows[own[i].high(0)] for i in triples}
     high = {i: at_most(high[i], int64_constant(block.steps)) for i, block in triples.items()}

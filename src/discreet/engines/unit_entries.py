@@ -48,7 +48,15 @@ from discreet.engines.block_columns import Columns
 from discreet.engines.relational_operations import joined, selected, sides
 from discreet.engines.signed_product_columns import turned
 from discreet.language.checked_expressions import Kind, cast
-from discreet.language.exact_arithmetic import TOTAL, floored, int64_constant, narrowest, times, toward_zero, within
+from discreet.language.exact_arithmetic import (
+    TOTAL,
+    clamped_between,
+    floored,
+    int64_constant,
+    narrowest,
+    times,
+    toward_zero,
+)
 from discreet.planning import forms
 from discreet.planning.contribution_bounding import OTHER, weigh
 from discreet.planning.joint_plan import room
@@ -102,7 +110,8 @@ def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
         whole = found[own.most]
         if block.block.signed:
             columns |= {
-                own.entry(j): within(found[own.scaled(j)], found[own.least], whole) for j in range(block.block.parts)
+                own.entry(j): clamped_between(found[own.scaled(j)], found[own.least], whole)
+                for j in range(block.block.parts)
             }
             continue
         columns[own.rows_kept] = found[own.rows_kept]

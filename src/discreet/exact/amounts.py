@@ -123,7 +123,7 @@ def count(name: str, value: object) -> int:
     >>> count("n", 3)
     3
     """
-    number = whole(name, value)
+    number = whole_number(name, value)
     if number < 0:
         raise InvalidParameter(expected("a whole number, 0 or more", name, value, f"write it as an int: {name}=3."))
     return number
@@ -144,13 +144,13 @@ def at_least_one(name: str, value: object, cure: str = "write 1 or more.") -> in
     return int(taken(name, Fraction(number)))
 
 
-def whole(name: str, value: object) -> int:
+def whole_number(name: str, value: object) -> int:
     """`value` as an int: a whole number of Python or NumPy, and no bool.
 
     Raises:
         InvalidParameter: it is anything else.
 
-    >>> whole("t", -3)
+    >>> whole_number("t", -3)
     -3
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):

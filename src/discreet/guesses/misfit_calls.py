@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from discreet.errors import MisfitCall, nearest, shown
+from discreet.errors import MisfitCall, nearest_name, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,7 +107,7 @@ def _renamed(name: str, names: list[str]) -> str:
     if name in PRICES and not set(PRICES) & set(names):
         return f"a price is stated where it is paid, .release({name}=...)."
     other = KNOWN_AS.get(name.lower())
-    return f"here it is called {other!r}." if other in names else nearest(name, names)
+    return f"here it is called {other!r}." if other in names else nearest_name(name, names)
 
 
 def _said(function: Callable[..., Any], args: tuple[Any, ...]) -> str:

@@ -15,11 +15,11 @@ from discreet.hierarchies.level_files import LevelFiles, write_levels
 from discreet.hierarchies.level_plan import LevelPlan, level_plan, plan_within, stated_weights_of
 from discreet.hierarchies.measured_levels import CONFIDENCE, HierarchyRelease, release_levels, stored_levels
 from discreet.hierarchies.place_keys import TOTAL, MarkedPlaces, PlaceKeys, Places
-from discreet.planning.group_keys import Keys, grouping, listed
+from discreet.planning.group_keys import Keys, checked_keys, grouping
 from discreet.planning.plan import Query
 from discreet.planning.planner import level
 from discreet.query.explanation import Explanation
-from discreet.query.expression_documents import written
+from discreet.query.expression_documents import expression_document
 from discreet.query.file_output import check_held
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question_documents import document_of, key_part, limits_part, public_name
@@ -60,7 +60,7 @@ class PathGroups(Unreleased):
         bound = {name: self._table._bound(value) for name, value in aggregates.items()}  # noqa: SLF001 (a verb of this table)
 
         def stated() -> dict[str, Any]:
-            made = [[name, written(value.op())] for name, value in bound.items()]
+            made = [[name, expression_document(value.op())] for name, value in bound.items()]
             return {**self._parts(), "aggregates": made}
 
         asked = RecordedApplication(self._table, "hierarchy", stated)
@@ -71,7 +71,7 @@ class PathGroups(Unreleased):
         part: dict[str, Any] = {"levels": list(self._levels), "keys": public_name(self._keys.name, "public_keys")}
         if self._cells:
             part["cells"] = [
-                [name, None if keys is None else [key_part(key) for key in listed(name, keys)]]
+                [name, None if keys is None else [key_part(key) for key in checked_keys(name, keys)]]
                 for name, keys in self._cells.items()
             ]
         return {**part, **limits_part({name: limit for name, limit in self._limits.items() if limit is not None})}

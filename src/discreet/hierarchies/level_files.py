@@ -49,7 +49,7 @@ from discreet.answers.answer_file import DRAFT, RECEIPT, WHOLE, check_free, sha2
 from discreet.answers.receipt import Receipt
 from discreet.curator.protected_table import Protected
 from discreet.curator.transaction import Drawing, Turn, charge_to, once, paid
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest, printable
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name, printable
 from discreet.exact.given_values import path_of
 from discreet.guesses.answer_words import LEVEL_FILES, ReleasedNames
 from discreet.hierarchies.explain_levels import account
@@ -85,7 +85,7 @@ class LevelFiles(ReleasedNames, Mapping[str, Path]):
 
     def __getitem__(self, level: str) -> Path:
         if not isinstance(level, str) or level not in self.rows:
-            raise InvalidParameter(expected("a level of the path", "level", level, nearest(level, self.rows)))
+            raise InvalidParameter(expected("a level of the path", "level", level, nearest_name(level, self.rows)))
         return self.path / f"{level}.parquet"
 
     def __contains__(self, level: object) -> bool:

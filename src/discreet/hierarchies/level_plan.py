@@ -31,14 +31,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.exact.amounts import fraction, positive
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import in_memory
 from discreet.hierarchies.place_keys import Places
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning import forms
-from discreet.planning.noise_laws import Law, Noise, Price, drawn
+from discreet.planning.noise_laws import Law, Noise, Price, noise_event
 from discreet.planning.plan import Column, Plan, PricedBlock, Query
 from discreet.planning.planner import price, stated_price, stated_weights
 from discreet.privacy.definitions import Guarantee
@@ -68,7 +68,7 @@ class LevelPlan:
     @cached_property
     def event(self) -> Event:
         """What is drawn, all levels together."""
-        return composed(*(drawn(noise) for levels in self.noises for noise in levels if noise is not None))
+        return composed(*(noise_event(noise) for levels in self.noises for noise in levels if noise is not None))
 
     @cached_property
     def charge(self) -> Guarantee:
@@ -195,7 +195,9 @@ def stated_weights_of(weights: object, levels: Sequence[str]) -> dict[str, Fract
         raise InvalidParameter(expected(f"weights of {len(names)} levels", "weights", weights, cure))
     for name in given:
         if name not in names:
-            raise InvalidParameter(expected("weights of levels of the path", "weights", name, nearest(name, names)))
+            raise InvalidParameter(
+                expected("weights of levels of the path", "weights", name, nearest_name(name, names))
+            )
     found = {name: fraction(f"weights[{name!r}]", given.get(name, 1)) for name in names}
     if min(found.values()) < 0 or not found[names[-1]]:
         what = f"weights of 0 or more, above 0 for {names[-1]!r}, of which the others are sums"
@@ -284,5 +286,5 @@ def _stated_targets(targets: object, levels: Sequence[str]) -> dict[str, float]:
         raise InvalidParameter(expected("a dict of half widths by level", "within", targets, cure))
     for name in targets:
         if name not in levels:
-            raise InvalidParameter(expected("levels of the path", "within", name, nearest(name, levels)))
+            raise InvalidParameter(expected("levels of the path", "within", name, nearest_name(name, levels)))
     return {name: float(positive(f"within[{name!r}]", target)) for name, target in targets.items()}

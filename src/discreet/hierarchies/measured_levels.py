@@ -37,7 +37,7 @@ from discreet.curator.receipt_facts import header
 from discreet.curator.release_key import described, digest, hashed
 from discreet.curator.serialization import packed
 from discreet.curator.transaction import Drawing, charge_to, released
-from discreet.errors import InvalidParameter, expected, nearest, printable
+from discreet.errors import InvalidParameter, expected, nearest_name, printable
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import LEVELS, ReleasedNames
 from discreet.guesses.misfit_calls import worded
@@ -89,7 +89,7 @@ class HierarchyRelease(CellSums, ReleasedNames, Mapping[str, pa.Table]):
 
     def _level(self, level: object) -> str:
         if not isinstance(level, str) or level not in self._tables:
-            raise InvalidParameter(expected("a level of the path", "level", level, nearest(level, self._tables)))
+            raise InvalidParameter(expected("a level of the path", "level", level, nearest_name(level, self._tables)))
         return level
 
     def __contains__(self, level: object) -> bool:
@@ -132,7 +132,7 @@ class HierarchyRelease(CellSums, ReleasedNames, Mapping[str, pa.Table]):
         own = row_weights(weights, rows.num_rows)
         found = {one.aggregate.name: one for one in self._answers.plan.plan.columns}
         if not isinstance(column, str) or column not in found:
-            raise InvalidParameter(expected("a column of the table", "column", column, nearest(column, found)))
+            raise InvalidParameter(expected("a column of the table", "column", column, nearest_name(column, found)))
         return self._sums.combination(place, found[column], rows[column].to_numpy(), own, self._confidence)
 
     def _rows(self, table: str) -> tuple[pa.Table, tuple[str, ...]]:

@@ -34,7 +34,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from discreet.errors import InvalidQuery, expected, nearest
+from discreet.errors import InvalidQuery, expected, nearest_name
 from discreet.exact.given_values import flag
 from discreet.inference.interval_propagation import HIGH, LOW, has_interval
 from discreet.language.arithmetic import name_of
@@ -167,7 +167,7 @@ class Processing:
         names = tuple(str.__str__(name) if isinstance(name, str) else name for name in names)
         for name in names:
             if not isinstance(name, str) or name not in known:
-                raise InvalidQuery(expected("a column of the answer", "column", name, nearest(name, known)))
+                raise InvalidQuery(expected("a column of the answer", "column", name, nearest_name(name, known)))
         if not names or len(set(names)) < len(names):
             raise InvalidQuery(expected("distinct columns", "names", list(names), "name each column once."))
         values = {name: self.values[name] for name in names if name in self.values}

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.laplace_sum import Reals, miss
-from discreet.noise.weighted_sums import WeightedSums, within
+from discreet.noise.weighted_sums import WeightedSums, cached_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class PivotNoise:
 
     def one_noise_quantile(self, coefficients: tuple[float, ...], confidence: Any) -> float:
         """The same for one combination, remembered."""
-        return self.scale * within(self.law, coefficients, confidence, self.step / self.scale)
+        return self.scale * cached_quantile(self.law, coefficients, confidence, self.step / self.scale)
 
     @property
     def bracket(self) -> float:

@@ -19,8 +19,8 @@ from discreet.language.checked_expressions import (
     Rule,
     Value,
     cast,
+    checked_number,
     float_text,
-    number,
     numeric,
     real,
     same_kind,
@@ -55,7 +55,7 @@ def _closed(interval_of: Callable[[Interval, Interval], Interval]) -> Rule:
     def rule(op: ops.Binary, lower: Lower) -> Value:
         left, right, x, y, nullable = _both(op, lower)
         expr = type(op)(left.expr, right.expr).to_expr()
-        return number(expr, interval_of(x, y), nullable=nullable, what=name_of(op))
+        return checked_number(expr, interval_of(x, y), nullable=nullable, what=name_of(op))
 
     return rule
 
@@ -75,7 +75,7 @@ def divide(op: ops.Divide, lower: Lower) -> Value:
     _divisor(op, y)
     left, right = real(left), real(right)
     x, y = numeric(left, name_of(op))[1], numeric(right, name_of(op))[1]
-    return number(
+    return checked_number(
         ops.Divide(left.expr, right.expr).to_expr(), intervals.divide(x, y), nullable=nullable, what=name_of(op)
     )
 
@@ -95,14 +95,14 @@ def floor_divide(op: ops.FloorDivide, lower: Lower) -> Value:
     result = intervals.floor_divide(x, y)
     _small(op, x, y, result)
     expr = cast(ops.Floor(ops.Divide(real(left).expr, real(right).expr)).to_expr(), Kind.INTEGER)
-    return number(expr, result, nullable=nullable, what=name_of(op))
+    return checked_number(expr, result, nullable=nullable, what=name_of(op))
 
 
 def modulus(op: ops.Modulus, lower: Lower) -> Value:
     """x % y for y > 0, with the engine's sign."""
     left, right, x, y, nullable = _both(op, lower)
     _divisor(op, y, positive=True)
-    return number(
+    return checked_number(
         ops.Modulus(left.expr, right.expr).to_expr(), intervals.remainder(x, y), nullable=nullable, what=name_of(op)
     )
 
@@ -119,13 +119,15 @@ def power(op: ops.Power, lower: Lower) -> Value:
     expr = value.expr
     for _ in range(exponent - 1):
         expr = ops.Multiply(expr, value.expr).to_expr()
-    return number(expr, intervals.power(interval, exponent), nullable=value.nullable, what=name_of(op))
+    return checked_number(expr, intervals.power(interval, exponent), nullable=value.nullable, what=name_of(op))
 
 
 def _unary(interval_of: Callable[[Interval], Interval]) -> Rule:
     def rule(op: ops.Unary, lower: Lower) -> Value:
         value, interval = numeric(lower(op.arg), name_of(op))
-        return number(type(op)(value.expr).to_expr(), interval_of(interval), nullable=value.nullable, what=name_of(op))
+        return checked_number(
+            type(op)(value.expr).to_expr(), interval_of(interval), nullable=value.nullable, what=name_of(op)
+        )
 
     return rule
 
@@ -139,12 +141,12 @@ def _whole(interval_of: Callable[[Interval], Interval]) -> Rule:
             return value
         _small(op, interval)
         expr = cast(type(op)(value.expr).to_expr(), Kind.INTEGER)
-        return number(expr, interval_of(interval), nullable=value.nullable, what=name_of(op))
+        return checked_number(expr, interval_of(interval), nullable=value.nullable, what=name_of(op))
 
     return rule
 
 
-def nearest(op: ops.Round, lower: Lower) -> Value:
+def round_to_integer(op: ops.Round, lower: Lower) -> Value:
     """The nearest integer, halves up: floor(x + 1/2), the one rounding that all engines share."""
     value, interval = numeric(lower(op.arg), name_of(op))
     places = getattr(op.digits, "value", None)
@@ -160,7 +162,7 @@ def nearest(op: ops.Round, lower: Lower) -> Value:
     _small(op, interval)
     half = cast(ibis.literal(0.5), Kind.REAL)
     expr = cast(ops.Floor(ops.Add(value.expr, half)).to_expr(), Kind.INTEGER)
-    return number(expr, intervals.nearest(interval), nullable=value.nullable, what=name_of(op))
+    return checked_number(expr, intervals.nearest(interval), nullable=value.nullable, what=name_of(op))
 
 
 def _to_places(x: ir.Value, places: int, *, whole: bool) -> ops.Node:
@@ -177,7 +179,7 @@ def sign(op: ops.Sign, lower: Lower) -> Value:
     value, interval = numeric(lower(op.arg), name_of(op))
     low, high = (Fraction((end > 0) - (end < 0)) for end in (interval.low, interval.high))
     expr = cast(ops.Sign(value.expr).to_expr(), Kind.INTEGER)
-    return number(expr, Interval(low, high, integer=True), nullable=value.nullable, what=name_of(op))
+    return checked_number(expr, Interval(low, high, integer=True), nullable=value.nullable, what=name_of(op))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -212,7 +214,7 @@ def _function(function: Callable[[float], float], domain: _Domain, *, places: in
         result = intervals.monotone(function, interval, places=places)
         if least is not None:  # what the mathematical library may be off does not cross the function's own bound
             result = intervals.greatest(result, intervals.point(least))
-        return number(type(op)(value.expr).to_expr(), result, nullable=value.nullable, what=name_of(op))
+        return checked_number(type(op)(value.expr).to_expr(), result, nullable=value.nullable, what=name_of(op))
 
     return rule
 
@@ -244,7 +246,7 @@ def clip(op: ops.Clip, lower: Lower) -> Value:
     if high is not None:
         cases.append((value.expr > (end := _constant(high, value.kind)), end))
     expr = ibis.cases(*cases, (value.expr.notnull(), value.expr))
-    return number(expr, result, nullable=value.nullable, what=name_of(op))
+    return checked_number(expr, result, nullable=value.nullable, what=name_of(op))
 
 
 def _literal(op: ops.Node, end: ops.Node) -> Fraction:
@@ -268,7 +270,7 @@ def extreme(op: ops.Greatest | ops.Least, lower: Lower) -> Value:
     # NULLs are passed over, so only those that are never NULL are sure to have a say.
     interval = chosen(intervals.hull(*parts), *present) if present else intervals.hull(*parts)
     expr = type(op)(tuple(value.expr for value in values)).to_expr()
-    return number(expr, interval, nullable=all(value.nullable for value in values), what=name_of(op))
+    return checked_number(expr, interval, nullable=all(value.nullable for value in values), what=name_of(op))
 
 
 RULES: dict[type[ops.Node], Rule] = {
@@ -283,7 +285,7 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.Abs: _unary(intervals.absolute),
     ops.Floor: _whole(intervals.floor),
     ops.Ceil: _whole(intervals.ceiling),
-    ops.Round: nearest,
+    ops.Round: round_to_integer,
     ops.Sign: sign,
     ops.Sqrt: _function(math.sqrt, _Domain(above=0.0), places=0),
     ops.Log: logarithm,

@@ -45,7 +45,7 @@ from ibis.common.annotations import SignatureValidationError
 from ibis.common.deferred import Deferred
 from ibis.common.exceptions import InputTypeError
 
-from discreet.errors import DiscreetError, InvalidQuery, nearest, shown
+from discreet.errors import DiscreetError, InvalidQuery, nearest_name, shown
 from discreet.guesses.column_words import GROUPED, as_expression, method_line
 from discreet.language import arithmetic, binning, dates, logic, text
 from discreet.language.checked_expressions import LEAF, Lower, Measure, Rule, Value
@@ -178,9 +178,8 @@ def unknown(problem: AttributeError, visible: ir.Table) -> str:
         kind = str(problem.obj.type())
         cure = method_line(str(problem.name), dir(type(problem.obj)))
         return f"Expected a method that a column of type {kind} has, got .{problem.name}.\nHint: {cure}"
-    return (
-        f"Expected a known column or method, got {problem.name!r}.\nHint: {nearest(str(problem.name), visible.columns)}"
-    )
+    cure = nearest_name(str(problem.name), visible.columns)
+    return f"Expected a known column or method, got {problem.name!r}.\nHint: {cure}"
 
 
 def _is_function(written: object) -> bool:
@@ -267,7 +266,7 @@ def _apply(op: ops.Node, tables: Tables, lower: Lower) -> Value:
         return lower(op.arg)
     rule = RULES.get(type(op))
     if rule is None:
-        raise InvalidQuery(refusal(op))
+        raise InvalidQuery(operation_refusal(op))
     return rule(op, lower)
 
 
@@ -315,12 +314,12 @@ def column(op: ops.Field, tables: Tables) -> Value:
     if op.name not in columns:
         raise InvalidQuery(
             f"Expected a column that was not rewritten, got {op.name!r}.\n"
-            f"Hint: {nearest(op.name, columns)} A rewritten column is written _.{op.name}."
+            f"Hint: {nearest_name(op.name, columns)} A rewritten column is written _.{op.name}."
         )
     return columns[op.name]
 
 
-def refusal(op: ops.Node) -> str:
+def operation_refusal(op: ops.Node) -> str:
     """Why an operation is outside the language, and what to write instead."""
     cure = next(
         (cure for kind, cure in CURES.items() if isinstance(op, kind)),

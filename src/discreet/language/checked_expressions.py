@@ -120,7 +120,7 @@ def cast(expr: ir.Value, kind: Kind) -> ir.Value:
     return ops.Cast(expr.op(), DTYPES[kind]).to_expr()
 
 
-def number(expr: ir.Value, interval: Interval, *, nullable: bool, what: str) -> Value:
+def checked_number(expr: ir.Value, interval: Interval, *, nullable: bool, what: str) -> Value:
     """A numeric value, refused where it could overflow."""
     if not interval.fits:
         raise InvalidQuery(

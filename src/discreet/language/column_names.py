@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from discreet.errors import InvalidQuery, expected
-from discreet.language.literals import written as writable
+from discreet.language.literals import plain_text as writable
 
 
 def check_name(name: str, known: Iterable[str]) -> None:

@@ -67,13 +67,13 @@ def at_most(value: ir.Value, high: ir.Value) -> ir.Value:
     return ibis.cases((value > high, high), else_=value)
 
 
-def nearest(value: ir.Value) -> ir.Value:
+def rounded_half_up(value: ir.Value) -> ir.Value:
     """floor(x + 1/2) as an integer: the one rounding that is the same on all engines."""
     rounded: ir.Value = (value + double(0.5)).floor()
     return rounded
 
 
-def within(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
+def clamped_between(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     """A number that is never NULL moved into [low, high]; names each argument once, so that nested uses stay short."""
     return ibis.least(ibis.greatest(value, low), high)
 
@@ -82,12 +82,12 @@ def toward_zero(value: ir.Value, most: int) -> ir.Value:
     """A double that is never NULL, clipped to the integers [-most, most], and rounded toward zero; clipped first, so
     that the cast is total.
     """
-    inside = within(value, double(-most), double(most))
+    inside = clamped_between(value, double(-most), double(most))
     return ibis.ifelse(inside >= double(0), inside.floor(), inside.ceil())
 
 
 def floored(value: ir.Value, high: ir.Value | int) -> ir.Value:
     """A double >= 0 that is never NULL, clipped to [0, high] and rounded down."""
     end = double(high) if isinstance(high, int) else cast(high, Kind.REAL)
-    rounded: ir.Value = within(value, double(0), end).floor()
+    rounded: ir.Value = clamped_between(value, double(0), end).floor()
     return rounded

@@ -31,7 +31,7 @@ def constant(value: object) -> Value:
             )
         return _number(Kind.REAL, double, point(double))
     if isinstance(value, str):
-        return Value(ibis.literal(written(value)), Kind.TEXT, None, nullable=False)
+        return Value(ibis.literal(plain_text(value)), Kind.TEXT, None, nullable=False)
     if isinstance(value, datetime.datetime):
         moment = cast(ibis.literal(_in_utc(value).isoformat()), Kind.TIMESTAMP)
         return Value(moment, Kind.TIMESTAMP, None, nullable=False)
@@ -44,7 +44,7 @@ def constant(value: object) -> Value:
     raise InvalidQuery(f"{said}\nHint: {cure}")
 
 
-def written(text: str) -> str:
+def plain_text(text: str) -> str:
     """Text that a statement can hold: of a class of the caller's, which could write itself otherwise, what it holds."""
     text = str.__str__(text)
     if "\0" in text or text.encode(errors="replace").decode() != text:

@@ -7,7 +7,7 @@ from typing import Any
 
 import ibis.expr.datatypes as dt
 
-from discreet.errors import expected, nearest
+from discreet.errors import expected, nearest_name
 from discreet.language.barrier import kind_of
 
 READ = "a column of numbers, truth values, text or dates"
@@ -55,4 +55,4 @@ def no_column(
     """
     if isinstance(name, str) and name in closed:
         return expected(READ, label, name, cast_first(name, closed[name]))
-    return expected(what, label, name, nearest(name, known))
+    return expected(what, label, name, nearest_name(name, known))

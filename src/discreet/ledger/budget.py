@@ -19,9 +19,9 @@ from discreet.ledger.budget_levels import LevelVerbs, opened_level
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.ledger import Charge, Entry
 from discreet.ledger.ledger_kinds import ledger_at
-from discreet.ledger.ledger_place import told
+from discreet.ledger.ledger_place import place_text
 from discreet.ledger.level_names import is_below
-from discreet.ledger.lookup_arguments import KEY, stretch, text
+from discreet.ledger.lookup_arguments import KEY, checked_text, stretch
 from discreet.ledger.remaining import HasEvent, HasPlan, cost_of, largest_epsilon
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
@@ -121,7 +121,7 @@ class Budget(LevelVerbs, NearNames, NoTruth):
         if parent is not None:
             if ledger is not None:
                 cure = "leave it out: a level is kept in the ledger of its parent."
-                raise InvalidParameter(expected("no ledger beside a parent", "ledger", told(ledger), cure))
+                raise InvalidParameter(expected("no ledger beside a parent", "ledger", place_text(ledger), cure))
             self._place(*opened_level(parent, name, allowance, by, why))
             return
         self._place(ledger_at(ledger, allowance), "", "", "")
@@ -227,7 +227,7 @@ class Budget(LevelVerbs, NearNames, NoTruth):
 
     def payment(self, key: str) -> Entry | None:
         """The charge that paid for what `stored` finds under `key`, without a look at the others."""
-        number = self.paid_by(text("key", key, KEY))
+        number = self.paid_by(checked_text("key", key, KEY))
         return None if number is None else self._own().entries(number - 1, 1)[0]
 
     def opened(self, charge: Charge, answer: bytes) -> bytes:
@@ -247,7 +247,7 @@ class Budget(LevelVerbs, NearNames, NoTruth):
 
     def points(self, key: str) -> tuple[bytes, ...]:
         """All points behind the answer under `key`, in their order."""
-        return self._own().points(text("key", key, KEY), self._scope)
+        return self._own().points(checked_text("key", key, KEY), self._scope)
 
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
         """Every charge to the ledger, oldest first; of a long one, those behind number `after`, and so many at most."""

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from discreet.errors import InvalidParameter, LedgerError, expected, nearest
+from discreet.errors import InvalidParameter, LedgerError, expected, nearest_name
 from discreet.exact.amounts import above_zero
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.level_changes import CLOSE, FREEZE, OPEN, RAISE, UNFREEZE, LevelChange, RaisedMeanwhile, check_told
 from discreet.ledger.level_names import is_below, parent_of, path_below
-from discreet.ledger.lookup_arguments import stretch, text
+from discreet.ledger.lookup_arguments import checked_text, stretch
 from discreet.ledger.nested_levels import Balances, BudgetLevel
 from discreet.ledger.published_head import PublishedHead
 from discreet.noise.process_identity import this_process
@@ -82,7 +82,7 @@ class LevelVerbs:
 
     def standing_of(self, level: str) -> str:
         """The same of any level of the ledger, by its path."""
-        return self._own().balances().standing(text("level", level, "write its path, as 'staff/alice'."))
+        return self._own().balances().standing(checked_text("level", level, "write its path, as 'staff/alice'."))
 
     def child(self, name: str) -> Self:
         """A level in this one that was opened before.
@@ -197,7 +197,7 @@ class LevelVerbs:
         """
         if unknown := [name for name in amounts if name not in AMOUNTS]:
             raise InvalidParameter(
-                expected("amounts of an allowance", "raised", unknown[0], nearest(unknown[0], AMOUNTS))
+                expected("amounts of an allowance", "raised", unknown[0], nearest_name(unknown[0], AMOUNTS))
             )
         more = {name: above_zero(name, amount) for name, amount in amounts.items()}
         named = f" [{once}]" if once else ""

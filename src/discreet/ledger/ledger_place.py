@@ -48,10 +48,10 @@ def address_of(url: str) -> str:
     return url.partition("#")[0]
 
 
-def told(place: object) -> str:
+def place_text(place: object) -> str:
     """A place as it may be shown: of a URL, the database and the schema, without who connects and by which password.
 
-    >>> told("postgresql://carol:secret@db.example.org:5432/study?sslmode=require#visits")
+    >>> place_text("postgresql://carol:secret@db.example.org:5432/study?sslmode=require#visits")
     'postgresql://db.example.org:5432/study#visits'
     """
     if not isinstance(place, str | os.PathLike) or not _URL.match(str(place)):

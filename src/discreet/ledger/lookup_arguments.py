@@ -21,10 +21,10 @@ def stretch(after: object, most: object) -> tuple[int, int | None]:
     return first, None if most is None else min(count("most", most), FARTHEST)
 
 
-def text(name: str, given: object, cure: str) -> str:
+def checked_text(name: str, given: object, cure: str) -> str:
     """A key or a path, which is text.
 
-    >>> text("level", "staff/alice", "write it with its parents.")
+    >>> checked_text("level", "staff/alice", "write it with its parents.")
     'staff/alice'
     """
     if not isinstance(given, str):

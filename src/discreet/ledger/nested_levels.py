@@ -51,7 +51,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 
-from discreet.errors import BudgetExceeded, LedgerError, expected, nearest
+from discreet.errors import BudgetExceeded, LedgerError, expected, nearest_name
 from discreet.exact.amounts import decimal_text
 from discreet.ledger.allowance import NOTHING, Allowance, Spending, added
 from discreet.ledger.declared_sources import DeclaredSources
@@ -99,7 +99,7 @@ class Balances:
         found = self.levels.get(path)
         if found is None:
             known = [one for one in self.levels if one]
-            cure = nearest(path, known) if known else "open it, Budget(parent=..., epsilon=..., name=...)."
+            cure = nearest_name(path, known) if known else "open it, Budget(parent=..., epsilon=..., name=...)."
             raise LedgerError(expected("a level of this budget", "level", path, cure))
         return found
 

@@ -37,7 +37,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError, LedgerError, expected
 from discreet.ledger.hash_chain import DAMAGED
-from discreet.ledger.ledger_place import address_of, schema_of, told
+from discreet.ledger.ledger_place import address_of, place_text, schema_of
 from discreet.ledger.signal_deferral import caller
 from discreet.noise.process_identity import this_process
 
@@ -77,8 +77,8 @@ class PostgresStore:
     """A schema of a server, with a lock over its one connection."""
 
     def __init__(self, url: str) -> None:
-        self._driver = driver(told(url))
-        self.path = told(url)
+        self._driver = driver(place_text(url))
+        self.path = place_text(url)
         self.schema = schema_of(url)
         self.lock = threading.RLock()
         self._address = address_of(url)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import ctx
 
-from discreet.logs.multinomial_sampling import PRECISION, Integers, Reals, UserItemPairs, limit, terms, within
+from discreet.logs.multinomial_sampling import PRECISION, Integers, Reals, UserItemPairs, is_bounded, limit, terms
 from discreet.noise.certified_comparison import float_above
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def choose(
         else:
             size = rows if rows is not None else int(program.largest().rows.sum()) // 2
             result = program.best_supported(size, support)
-        if bool(within(log, result.rows, epsilon=epsilon, delta=delta).all()):
+        if bool(is_bounded(log, result.rows, epsilon=epsilon, delta=delta).all()):
             return result
     return ProgramSolution(np.zeros(log.size, dtype=np.int64), "none")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from discreet.answers.display import html, text
+from discreet.answers.display import html, table_text
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import truths
 from discreet.answers.table_exports import TableExports
@@ -121,7 +121,7 @@ class LogRelease(TableExports, ReleasedNames):
         return "" if users is None else f" · an item needs about {users:,.0f} users"
 
     def __repr__(self) -> str:
-        return text(self._shown(), self._intervals(), self._caption())
+        return table_text(self._shown(), self._intervals(), self._caption())
 
     def _repr_html_(self) -> str:
         return html(self._shown(), self._intervals(), self._caption())

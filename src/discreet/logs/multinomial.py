@@ -37,7 +37,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.curator.protect import protect
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import decimal_text, fraction, positive
 from discreet.ledger.budget import Budget
 from discreet.logs.integer_programs import OBJECTIVES, choose
@@ -46,15 +46,16 @@ from discreet.logs.log_release import LogRelease
 from discreet.logs.multinomial_sampling import (
     Integers,
     UserItemPairs,
+    is_bounded,
     largest_loss,
     losses,
     of_several_users,
     sample_rows,
-    within,
 )
 from discreet.logs.user_item_pairs import COUNT, ITEM, USER, pairs
 from discreet.noise.entropy import RandomWords, fresh_words
-from discreet.query.table import PrivateTable, whole
+from discreet.planning.contribution_limits import checked_limit
+from discreet.query.table import PrivateTable
 from discreet.query.table_view import view_of
 
 LARGEST_COUNT = 1 << 31
@@ -157,7 +158,7 @@ def _wanted(
         raise InvalidParameter(expected("a delta between 0 and 1", "delta", delta, "write delta=0.5, or leave it out."))
     aim = "size" if objective is None else objective
     if not isinstance(aim, str) or aim not in OBJECTIVES:
-        raise InvalidParameter(expected("an objective", "objective", objective, nearest(aim, OBJECTIVES)))
+        raise InvalidParameter(expected("an objective", "objective", objective, nearest_name(aim, OBJECTIVES)))
     if stated is not None and objective is not None:
         cure = "state the counts, or have a program choose them."
         raise InvalidParameter(expected("no objective beside output_counts", "objective", objective, cure))
@@ -173,7 +174,7 @@ def _wanted(
     if not 0 < share <= 1:
         cure = "write the share of all counts from which on an item is frequent, as support=0.002."
         raise InvalidParameter(expected("a support above 0, up to 1", "support", support, cure))
-    rows = None if size is None else whole("size", size)
+    rows = None if size is None else checked_limit("size", size)
     return _Wanted(stated=_counts(stated), objective=aim, size=rows, support=share, **limits)
 
 
@@ -248,7 +249,7 @@ def _check(table: pa.Table, kept: UserItemPairs, rows: Integers, wanted: _Wanted
     """Refuses row counts for which some user's condition does not hold."""
     if wanted.epsilon is None and wanted.delta is None:
         return
-    holds = within(kept, rows, epsilon=wanted.epsilon, delta=wanted.delta)
+    holds = is_bounded(kept, rows, epsilon=wanted.epsilon, delta=wanted.delta)
     if not holds.all():
         names = dict(zip(_codes(table[USER]).tolist(), table[USER].to_pylist(), strict=True))
         place = int(np.flatnonzero(~holds)[0])

@@ -2,9 +2,9 @@
 
 Claim
     Let x_i rows of each item i be drawn from a log with counts c_ik, the user of each row independently with
-    probability c_ik / c_i, c_i = sum_k c_ik. Where `within` says yes for user k, then, *for these fixed x*, k is in the
-    output with probability at most delta, and every output without k is at most e^epsilon times as likely to come from
-    the log without k as from the log with k, and no more likely to come from the log with k than from the other.
+    probability c_ik / c_i, c_i = sum_k c_ik. Where `is_bounded` says yes for user k, then, *for these fixed x*, k is in
+    the output with probability at most delta, and every output without k is at most e^epsilon times as likely to come
+    from the log without k as from the log with k, and no more likely to come from the log with k than from the other.
     `sample_rows` has that law exactly. Nothing is claimed where x was computed from the log, as in `integer_programs`:
     two neighbors then have different x, and x alone can distinguish them.
 Requires
@@ -122,13 +122,13 @@ def limit(epsilon: Fraction | None, delta: Fraction | None) -> arb:
     return ends[0] if bool(ends[0] < ends[1]) else ends[1]
 
 
-def within(
+def is_bounded(
     log: UserItemPairs, rows: Integers, *, epsilon: Fraction | None, delta: Fraction | None
 ) -> NDArray[np.bool_]:
     """Whether the condition holds, for each user by number; False where it cannot be decided.
 
     >>> log = UserItemPairs(np.array([0, 1]), np.array([0, 0]), np.array([1, 3]))
-    >>> within(log, np.array([1]), epsilon=Fraction(1), delta=Fraction(9, 10))
+    >>> is_bounded(log, np.array([1]), epsilon=Fraction(1), delta=Fraction(9, 10))
     array([ True, False])
     """
     above = losses(log, rows)

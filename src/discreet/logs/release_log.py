@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.curator.protect import protect
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import fraction
 from discreet.exact.given_values import flag
 from discreet.guesses.misfit_calls import worded
@@ -20,7 +20,7 @@ from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.log_columns import check_user, columns_of
 from discreet.logs.log_release import LogRelease
-from discreet.logs.synthetic import named, rows
+from discreet.logs.synthetic import rows, user_names
 from discreet.logs.thresholded_log import (
     CONFIDENCE,
     ThresholdedLog,
@@ -30,8 +30,9 @@ from discreet.logs.thresholded_log import (
     shares,
 )
 from discreet.logs.user_item_pairs import ITEM, bounded, pairs, totals
+from discreet.planning.contribution_limits import checked_limit
 from discreet.privacy.definitions import Guarantee
-from discreet.query.table import PrivateTable, whole
+from discreet.query.table import PrivateTable
 from discreet.query.table_view import TableView, view_of
 
 MULTINOMIAL = ("method", "objective", "size", "support", "acknowledge")
@@ -134,7 +135,7 @@ def _check_other(other: Mapping[str, object]) -> None:
             "multinomial sampling is not private from end to end, so it is no release of a protected table. "
             "dp.sample_own_log takes a log of your own."
             if name in MULTINOMIAL
-            else nearest(name, ("user", "item", "count", "budget", "max_items", "max_count", "fresh"))
+            else nearest_name(name, ("user", "item", "count", "budget", "max_items", "max_count", "fresh"))
         )
         raise InvalidParameter(expected("what a log is released with", name, value, cure))
 
@@ -174,11 +175,12 @@ def _limits(max_items: int | None, max_count: int | None, declared: Any, *, coun
     groups, rows_of_one = (
         None if name in declared.auto_limits else getattr(declared, name) for name in ("max_groups", "max_rows")
     )
-    items = whole("max_items", max_items if max_items is not None else groups or MAX_ITEMS)
+    items = checked_limit("max_items", max_items if max_items is not None else groups or MAX_ITEMS)
     if not counted and max_count is not None:
         cure = "name the column that says how often, count=..., or leave max_count out."
         raise InvalidParameter(expected("no max_count without counts", "max_count", max_count, cure))
-    often = whole("max_count", max_count if max_count is not None else rows_of_one or MAX_COUNT) if counted else 1
+    stated = max_count if max_count is not None else rows_of_one or MAX_COUNT
+    often = checked_limit("max_count", stated) if counted else 1
     for name, value, most in (("max_items", items, MOST_ITEMS), ("max_count", often, MOST_COUNT)):
         if value > most:
             cure = "the noise grows with it; choose what most users stay below."
@@ -206,7 +208,7 @@ def _log_release(
         counts = whole_users + np.clip(extra, 0, whole_users * (threshold.max_count - 1)).astype(np.int64)
         items[names[2]] = counts
     who, what, often = rows(whole_users, counts, released_people(table, threshold))
-    columns = {names[0]: named(who, kind), names[1]: table[ITEM].take(pa.array(what))}
+    columns = {names[0]: user_names(who, kind), names[1]: table[ITEM].take(pa.array(what))}
     if often is not None:
         columns[names[2]] = pa.array(often)
     return LogRelease(pa.table(columns), pa.table(items), receipt)

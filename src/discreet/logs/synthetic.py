@@ -36,10 +36,10 @@ def rows(users: Integers, counts: Integers | None, people: int) -> tuple[Integer
     return who, items, each[items] + (place < rest[items])
 
 
-def named(places: Integers, kind: pa.DataType) -> pa.Array:
+def user_names(places: Integers, kind: pa.DataType) -> pa.Array:
     """Users as numbers from 1, or as text where the log's users are text.
 
-    >>> named(np.array([0, 1]), pa.string()).to_pylist()
+    >>> user_names(np.array([0, 1]), pa.string()).to_pylist()
     ['user 1', 'user 2']
     """
     numbers = pa.array(places + 1)

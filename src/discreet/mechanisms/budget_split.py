@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import above_zero
 from discreet.exact.given_values import values
 
@@ -51,7 +51,7 @@ def shares(
         got = (len(sensitivities), len(weights))
         raise InvalidParameter(expected("as many weights as numbers", "numbers, weights", got, cure))
     if minimize not in AIMS:
-        raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest(minimize, AIMS)))
+        raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest_name(minimize, AIMS)))
     matters = [above_zero(f"weights[{i}]", one) for i, one in enumerate(weights)] or [Fraction(1)] * len(sensitivities)
     roots = [_root(w, sensitivity, minimize) for w, sensitivity in zip(matters, sensitivities, strict=True)]
     total = sum(roots)

@@ -44,7 +44,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss
 from discreet.accounting.gaussian_profile import mu_below
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import (
     at_least_one,
     confidence_level,
@@ -260,7 +260,7 @@ def _sigma(epsilon: Fraction, delta: Fraction, calibration: str) -> Fraction:
     """sigma for sensitivity 1, rounded up."""
     if calibration not in CALIBRATIONS:
         raise InvalidParameter(
-            expected("a known calibration", "calibration", calibration, nearest(calibration, CALIBRATIONS))
+            expected("a known calibration", "calibration", calibration, nearest_name(calibration, CALIBRATIONS))
         )
     least = 1 / Fraction(mu_below(epsilon, delta))
     if calibration == "exact":

@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.event_losses import HasLoss
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
 from discreet.exact.bisection import float_down
 from discreet.exact.given_values import values
@@ -157,7 +157,7 @@ class KNorm(HasLoss):
         """
         kinds = [kind.value for kind in Neighbors]
         if neighbors not in kinds:
-            raise InvalidParameter(expected("neighbors", "neighbors", neighbors, nearest(neighbors, kinds)))
+            raise InvalidParameter(expected("neighbors", "neighbors", neighbors, nearest_name(neighbors, kinds)))
         points = _points("contributions", contributions)
         if neighbors == Neighbors.ADD_REMOVE.value:
             known = structured(points)

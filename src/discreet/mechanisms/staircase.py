@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss, loss_of
 from discreet.accounting.loss import Loss
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import LEAST_FLOAT, at_least_one, confidence_level, decimal_text, positive
 from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for, summed
@@ -86,7 +86,7 @@ class Staircase(HasLoss):
     @worded("dp.Staircase(sensitivity={}, epsilon={})")
     def __init__(self, *, sensitivity: object, epsilon: object, minimize: str = "error") -> None:
         if minimize not in SHAPES:
-            raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest(minimize, SHAPES)))
+            raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest_name(minimize, SHAPES)))
         object.__setattr__(self, "sensitivity", positive("sensitivity", sensitivity))
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "minimize", minimize)

@@ -110,7 +110,7 @@ class RoundedNormal(SymmetricLaw):
         if isinstance(self.source, Inversion):
             magnitude: NDArray[Any] = self.source.sample(n, words)
         else:
-            magnitude = nearest(self.source, *self.source.sample(n, words))
+            magnitude = nearest_integers(self.source, *self.source.sample(n, words))
         turned: NDArray[Any] = magnitude * (1 - 2 * coins(n, words).astype(np.int64))
         return turned
 
@@ -163,11 +163,13 @@ def _tabulated(variance: Fraction) -> Inversion:
     return Inversion.tabulate(partial(folded_tail, variance))
 
 
-def nearest(strips: Strips, strip: Integers, place: NDArray[np.uint64]) -> NDArray[Any]:
+def nearest_integers(strips: Strips, strip: Integers, place: NDArray[np.uint64]) -> NDArray[Any]:
     """The integers nearest to 2**k (strip + place), k the bits of the strips.
 
     >>> source = Strips.of(Fraction(10**6), whole=False)
-    >>> nearest(source, np.array([3]), np.array([[2**63]], dtype=np.uint64)) == 3 * 2**source.bits + 2**source.bits // 2
+    >>> nearest_integers(
+    ...     source, np.array([3]), np.array([[2**63]], dtype=np.uint64)
+    ... ) == 3 * 2**source.bits + 2**source.bits // 2
     array([ True])
     """
     k, known = strips.bits, 64 * strips.places

@@ -39,7 +39,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.exact.amounts import whole
+from discreet.exact.amounts import whole_number
 from discreet.exact.cached_property import cached_property
 from discreet.noise.certified_comparison import decided, float_above, real, whole_part
 from discreet.noise.entropy import RandomWords
@@ -104,7 +104,7 @@ class DiscreteLaplace:
         >>> round(DiscreteLaplace.of_scale(Fraction(10)).tail(30), 4)
         0.0523
         """
-        steps = whole("t", t)
+        steps = whole_number("t", t)
         if steps <= 0:
             return 1.0
         rate = 1 / self.scale

@@ -40,7 +40,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import count, whole
+from discreet.exact.amounts import count, whole_number
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.certified_comparison import float_above, real
 from discreet.noise.entropy import RandomWords
@@ -81,7 +81,7 @@ class StaircaseLaw(SymmetricLaw):
         if epsilon < LEAST_EPSILON:
             cure = "use Laplace noise, which is as good where epsilon is small."
             raise InvalidParameter(expected("an epsilon of 2**-50 or more", "epsilon", epsilon, cure))
-        if not 1 <= whole("high", high) <= whole("width", width):
+        if not 1 <= whole_number("high", high) <= whole_number("width", width):
             raise InvalidParameter(expected(f"a high part from 1 to {width}", "high", high, "give it in whole steps."))
 
         def share() -> arb:

@@ -32,7 +32,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from discreet.exact.amounts import count, whole
+from discreet.exact.amounts import count, whole_number
 from discreet.noise.certified_comparison import float_above
 from discreet.noise.entropy import RandomWords, draw
 from discreet.noise.noise_quantiles import least_step
@@ -58,7 +58,7 @@ class SymmetricLaw(ABC):
         Raises:
             InvalidParameter: t is not an integer.
         """
-        steps = whole("t", t)
+        steps = whole_number("t", t)
         if steps <= 0:
             return 1.0
         with ctx.workprec(PRECISION):

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import count, whole
+from discreet.exact.amounts import count, whole_number
 from discreet.noise.entropy import RandomWords, draw
 
 LONGEST = 1 << 63
@@ -51,7 +51,7 @@ def below(bound: int, n: int, words: RandomWords) -> NDArray[Any]:
     >>> set(below(6, 1000, fresh_words()).tolist()) == {0, 1, 2, 3, 4, 5}
     True
     """
-    limit, n = whole("bound", bound), count("n", n)
+    limit, n = whole_number("bound", bound), count("n", n)
     if limit < 1:
         raise InvalidParameter(expected("a bound of 1 or more", "bound", bound, "count what may be drawn."))
     if limit > LONGEST:

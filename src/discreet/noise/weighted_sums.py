@@ -133,7 +133,7 @@ def _norms(coefficients: ArrayLike, step: float) -> tuple[Reals, Reals]:
 
 
 @lru_cache(maxsize=KEPT, typed=True)
-def within(law: WeightedSums, coefficients: tuple[float, ...], confidence: Any, step: float) -> float:
+def cached_quantile(law: WeightedSums, coefficients: tuple[float, ...], confidence: Any, step: float) -> float:
     """The quantile of one sum, remembered: that of a plan's noise is asked for at every release and every account."""
     return float(law.quantile(coefficients, confidence, step=step))
 

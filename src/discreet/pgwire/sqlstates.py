@@ -32,7 +32,7 @@ from discreet.errors import (
     InvalidParameter,
     InvalidQuery,
     LedgerError,
-    nearest,
+    nearest_name,
     printable,
 )
 from discreet.service.service_errors import Conflict, Forbidden, Late, NotSignedIn, OverLimit
@@ -68,7 +68,7 @@ class Refused(DiscreetError):
     @classmethod
     def unknown_setting(cls, name: str, known: Sequence[str]) -> Refused:
         """A setting that is not known."""
-        return cls(UNKNOWN_SETTING, f"Expected a known setting, got {name!r}.", nearest(name, known))
+        return cls(UNKNOWN_SETTING, f"Expected a known setting, got {name!r}.", nearest_name(name, known))
 
     @classmethod
     def fixed_setting(cls, name: str) -> Refused:

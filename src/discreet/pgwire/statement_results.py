@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from discreet.pgwire.type_codes import ColumnType, oid_of
-from discreet.pgwire.value_forms import binary, encoder, text
+from discreet.pgwire.value_forms import binary, encoder, text_form_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +92,7 @@ def copied(
     lines = ([column.name for column in columns],) if header else ()
     for row in (*lines, *result.rows):
         shown = [
-            None if value is None else value if row in lines else text(value, column.oid)
+            None if value is None else value if row in lines else text_form_of(value, column.oid)
             for column, value in zip(columns, row, strict=True)
         ]
         yield (_csv(shown, delimiter or ",") if form == "csv" else _plain(shown, delimiter or "\t")).encode()

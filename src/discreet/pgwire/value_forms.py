@@ -38,10 +38,10 @@ def encoder(oid: int, code: int) -> Callable[[Any], bytes]:
     >>> encoder(20, 0)(7), encoder(20, 1)(7).hex(), encoder(701, 0)(2.5)
     (b'7', '0000000000000007', b'2.5')
     """
-    return partial(binary, oid=oid) if code else lambda value: text(value, oid).encode()
+    return partial(binary, oid=oid) if code else lambda value: text_form_of(value, oid).encode()
 
 
-def text(value: Any, oid: int) -> str:
+def text_form_of(value: Any, oid: int) -> str:
     """The text form of a value."""
     if oid in ELEMENTS:
         return "{" + ",".join(_element(one, ELEMENTS[oid]) for one in value) + "}"
@@ -51,7 +51,7 @@ def text(value: Any, oid: int) -> str:
 def _element(value: Any, oid: int) -> str:
     if value is None:
         return "NULL"
-    shown = text(value, oid)
+    shown = text_form_of(value, oid)
     plain = shown and shown.upper() != "NULL" and not any(char in '{}",\\' or char.isspace() for char in shown)
     return shown if plain else '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'
 

@@ -37,13 +37,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.exact.amounts import above_zero, root_above
 from discreet.exact.cached_property import cached_property
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import RandomWords
-from discreet.planning.noise_laws import Law, Price, drawn
+from discreet.planning.noise_laws import Law, Price, noise_event
 from discreet.planning.plan import Column, EstimateNoise, NoiseClasses, Plan, PricedBlock, Query
 from discreet.planning.planner import LEAST_WEIGHT, offers_of, own_limits, plan_of, stated_price
 from discreet.planning.range_errors import cost_of_sums, sums_over_bound
@@ -328,7 +328,7 @@ def weights_of_tables(names: Iterable[Name], weights: object) -> dict[Name, Frac
     for name, weight in (weights or {}).items():
         own = table_named(name, found)
         if own is None:
-            cure = nearest(name, [str(one) for one in found])
+            cure = nearest_name(name, [str(one) for one in found])
             raise InvalidParameter(expected("weights of tables of the batch", "weights", name, cure))
         found[own] = above_zero(f"weights[{name!r}]", weight)
     return found
@@ -350,7 +350,7 @@ def plan_batch(batch: BatchQuery, offer: Price, strategy: CellStrategy) -> Batch
         tuple(_mechanism(batch.cells, block, part, offer, times) for part in parts)
         for block, times in zip(cells.blocks, fine, strict=True)
     )
-    event = composed(*(drawn(one) for own in mechanisms for one in own))
+    event = composed(*(noise_event(one) for own in mechanisms for one in own))
     return BatchPlan(
         query=batch,
         cells=cells,

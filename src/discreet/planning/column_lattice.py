@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidParameter
 from discreet.language.checked_expressions import Kind, Value, cast
-from discreet.language.exact_arithmetic import double, integer, nearest
+from discreet.language.exact_arithmetic import double, integer, rounded_half_up
 from discreet.sensitivity.intervals import Interval, outward
 
 if TYPE_CHECKING:
@@ -99,11 +99,11 @@ def lattice_step(value: Value, lattice: Lattice) -> ir.Value:
         return value.expr if not lattice.origin else value.expr - integer(int(lattice.origin))
     x: Any = value.expr
     if not is_real and lattice.origin and value.interval is not None and value.interval.width < 2**62:
-        return nearest(cast(x - integer(int(lattice.origin)), Kind.REAL) * double(2.0**lattice.exponent))
+        return rounded_half_up(cast(x - integer(int(lattice.origin)), Kind.REAL) * double(2.0**lattice.exponent))
     x = x if is_real else cast(x, Kind.REAL)
     if lattice.origin:
         x = x - double(float(lattice.origin))
-    return nearest(x * double(2.0**lattice.exponent))
+    return rounded_half_up(x * double(2.0**lattice.exponent))
 
 
 def bits_for(limits_product: int, rows_per_epsilon: Fraction, *, most: int = MOST_BITS) -> int:

@@ -23,11 +23,11 @@ def stated_limits(declared: Declaration, **given: int | str | None) -> StatedLim
                 expected(f"no {name} where each row is a unit of its own", name, value, "leave it out.")
             )
         auto = auto | {name} if is_auto(value) else auto - {name}
-        found[name] = 1 if name in auto else whole(name, value)
+        found[name] = 1 if name in auto else checked_limit(name, value)
     return StatedLimits(max_groups=found["max_groups"], max_rows=found["max_rows"], auto=frozenset(auto))
 
 
-def within(limits: StatedLimits, most: int | None) -> StatedLimits:
+def capped_limits(limits: StatedLimits, most: int | None) -> StatedLimits:
     """Limits no larger than the rows that a unit can have, where that is known; then nothing is left to choose."""
     if most is None:
         return limits
@@ -38,7 +38,7 @@ def within(limits: StatedLimits, most: int | None) -> StatedLimits:
     return StatedLimits(max_groups=groups, max_rows=rows)
 
 
-def whole(name: str, value: object) -> int:
+def checked_limit(name: str, value: object) -> int:
     """A limit or size as a whole number of 1 or more, no larger than any table may be."""
     number = 0 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
     if number < 1:

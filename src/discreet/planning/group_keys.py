@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.exact.given_values import in_memory
 from discreet.language.checked_expressions import Kind
 from discreet.planning.batches import of_size
@@ -90,7 +90,7 @@ class Keys:
         return of_size([self.to_arrow()])
 
 
-def listed(name: str, keys: object) -> tuple[Key, ...]:
+def checked_keys(name: str, keys: object) -> tuple[Key, ...]:
     """The declared keys of one column: a list without duplicates or floats."""
     cure = f"list them, as in keys={{{name!r}: ['a', 'b']}}."
     if isinstance(keys, Unknown):
@@ -235,8 +235,8 @@ def typed(kinds: Mapping[str, Kind], rows: Sequence[tuple[Key, ...]]) -> Keys:
 def _own(kinds: Mapping[str, Kind], keys: Mapping[Any, Any]) -> dict[str, tuple[Key, ...]]:
     for name in keys:
         if name not in kinds:
-            raise InvalidQuery(expected("keys of the columns grouped by", "keys", name, nearest(name, kinds)))
-    return {name: listed(name, values) for name, values in keys.items()}
+            raise InvalidQuery(expected("keys of the columns grouped by", "keys", name, nearest_name(name, kinds)))
+    return {name: checked_keys(name, values) for name, values in keys.items()}
 
 
 def tuples(table: Any) -> tuple[tuple[str, ...], tuple[tuple[Key, ...], ...]]:

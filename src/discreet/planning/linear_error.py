@@ -10,7 +10,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.staircase import Staircase
 from discreet.noise.gaussian import RoundedNormal
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.weighted_sums import KEPT, LAPLACE, NORMAL, within
+from discreet.noise.weighted_sums import KEPT, LAPLACE, NORMAL, cached_quantile
 from discreet.planning.noise_laws import Law, Noise
 from discreet.planning.plan import Column, Plan
 
@@ -26,7 +26,7 @@ def half_width(plan: Plan, column: Column, confidence: float) -> float:
         [c * block.terms for block, own in zip(blocks, column.coefficients, strict=True) for c in own]
     )
     step = max(block.step for block in blocks)
-    return within(NORMAL if plan.law is Law.GAUSSIAN else LAPLACE, tuple(scaled.tolist()), confidence, step)
+    return cached_quantile(NORMAL if plan.law is Law.GAUSSIAN else LAPLACE, tuple(scaled.tolist()), confidence, step)
 
 
 @lru_cache(maxsize=KEPT)

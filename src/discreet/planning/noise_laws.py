@@ -169,7 +169,7 @@ def gain(noise: Noise) -> float:
     return max(noise.law(reals=False).variance / usual, LEAST_RATIO)
 
 
-def drawn(noise: Noise) -> Event:
+def noise_event(noise: Noise) -> Event:
     """What a mechanism writes into the record when it adds noise to integers."""
     return noise.integer_event if isinstance(noise, Staircase) else noise.event
 

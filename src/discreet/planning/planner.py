@@ -37,14 +37,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.exact.amounts import above_zero, decimal_text, fraction, positive
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.column_lattice import MOST_BITS, Lattice, bits_for, centered, counting, spanning
 from discreet.planning.forms import Block
 from discreet.planning.joint_plan import LEAST_GAIN, MOST_TOTALS, has_joint_totals, joined
 from discreet.planning.measurements import gather, gather_apart
-from discreet.planning.noise_laws import Law, Price, drawn, gain
+from discreet.planning.noise_laws import Law, Price, gain, noise_event
 from discreet.planning.plan import Column, Plan, PricedBlock, Query
 from discreet.planning.quantile_planner import rank_weights, ranks_at, split_epsilon
 from discreet.planning.unlisted_values import price_values, value_weights
@@ -203,7 +203,7 @@ def plan_of(query: Query, offer: Price, stated: Mapping[str, float], *, spread: 
     by_name |= more | {column.aggregate.name: _column(column, priced) for column in columns}
     variances = _variances(query, blocks, columns, stated, offer.law)
     beside = (*(one.cuts.event for one in ranks), *(one.noise.event for one in values))
-    event = composed(*(drawn(block.noise) for block in priced), *beside)
+    event = composed(*(noise_event(block.noise) for block in priced), *beside)
     return Plan(
         query=query,
         limits=query.effective,
@@ -229,7 +229,7 @@ def stated_weights(query: Query, weights: object) -> dict[str, float]:
     stated = dict.fromkeys(names, Fraction(1))
     for name, weight in (weights or {}).items():
         if name not in stated:
-            cure = nearest(name, names)
+            cure = nearest_name(name, names)
             raise InvalidParameter(expected("weights of columns of the answer", "weights", name, cure))
         stated[name] = above_zero(f"weights[{name!r}]", weight)
     largest = max(stated.values())

@@ -31,7 +31,7 @@ class Panel(NamedTuple):
     """The exact values, where they are public; drawn as crosses."""
 
 
-def drawn(values: Sequence[object]) -> Reals:
+def as_floats(values: Sequence[object]) -> Reals:
     """Values as floats; dates and times as days since 1970."""
     if values and isinstance(values[0], date):
         return np.asarray(values, dtype="datetime64[us]").astype(np.float64) / 86_400e6

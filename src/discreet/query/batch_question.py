@@ -24,7 +24,7 @@ from discreet.query.batch_plot import EPSILONS, errors_against_epsilon
 from discreet.query.batch_targets import BatchTargets
 from discreet.query.batch_tradeoffs import trade_offs
 from discreet.query.epsilon_for_accuracy import check_unpriced
-from discreet.query.explain import rows_of
+from discreet.query.explain import assumed_rows
 from discreet.query.explanation import Explanation
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedBatch, RecordedQuestion
@@ -166,7 +166,7 @@ class BatchQuestion(Unreleased, ABC):
         first_look: object = None,
     ) -> BatchPlan:
         """The priced batch: what would be measured and charged. Arguments as of `release`."""
-        rows_of(assume)  # a wrong one is refused where nothing depends on it, too
+        assumed_rows(assume)  # a wrong one is refused where nothing depends on it, too
         if within is None:
             stated = epsilon is not None or rho is not None
             _check_parts(relative, stated=stated, is_open=self._is_open)
@@ -199,7 +199,7 @@ class BatchQuestion(Unreleased, ABC):
         >>> groups.agg(n=lambda t: t.count()).trade_offs(epsilon=1)["table"].to_pylist()
         ['all', 'plan', 'old', 'plan, old']
         """
-        wanted, rows = level(confidence), rows_of(assume)
+        wanted, rows = level(confidence), assumed_rows(assume)
 
         def priced(own: Mapping[Any, object]) -> BatchPlan:
             return self.plan(epsilon=epsilon, delta=delta, rho=rho, weights=own)

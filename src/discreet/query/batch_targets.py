@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.exact.amounts import decimal_text, positive
 from discreet.exact.given_values import flag
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
@@ -19,7 +19,7 @@ from discreet.planning.joint_batch import is_one_question, plan_jointly
 from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Column
 from discreet.planning.planner import LARGEST_EPSILON, offers_of, stated_price
-from discreet.query.explain import error_of, rows_of
+from discreet.query.explain import assumed_rows, error_of
 from discreet.query.explain_batch import WORST, label, range_errors
 
 
@@ -68,21 +68,21 @@ def batch_targets(
     cure = "write within={'by_plan': 20}, or within={'by_plan': {'n': 20}}: off by at most 20."
     if not isinstance(within, Mapping) or not within:
         raise InvalidParameter(expected("a wanted error for some tables", "within", within, cure))
-    rows = rows_of(assume)
+    rows = assumed_rows(assume)
     of = rows_for_parts(rows) if flag("relative", relative) else None
     tables = {table.name: table for table in batch.tables}
     found: dict[Name, dict[str, Fraction]] = {}
     for stated, target in within.items():
         name = table_named(stated, tables)
         if name is None:
-            known = nearest(stated, [label(one) for one in tables])
+            known = nearest_name(stated, [label(one) for one in tables])
             raise InvalidParameter(expected("tables of the batch", "within", stated, known))
         columns = {a.name: a for a in tables[name].query.aggregates}
         own = target if isinstance(target, Mapping) else dict.fromkeys(columns, target)
         if not own:
             raise InvalidParameter(expected("a wanted error for some columns", f"within[{stated!r}]", own, cure))
         if unknown := [column for column in own if column not in columns]:
-            known = nearest(unknown[0], list(columns))
+            known = nearest_name(unknown[0], list(columns))
             raise InvalidParameter(expected("columns of the table", f"within[{stated!r}]", unknown[0], known))
         found[name] = {column: _target(stated, columns[column], one, of) for column, one in own.items()}
     return BatchTargets(errors=found, rows=rows)

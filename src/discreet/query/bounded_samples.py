@@ -39,7 +39,7 @@ import ibis
 
 from discreet.errors import InvalidQuery, expected
 from discreet.planning.contribution_bounding import RANK, in_order, keep, units
-from discreet.planning.contribution_limits import check_moved, whole
+from discreet.planning.contribution_limits import check_moved, checked_limit
 from discreet.privacy.definitions import Neighbors
 from discreet.query.steps import Chain, without_signs
 
@@ -70,7 +70,7 @@ class BoundedSamples(Chain):
         return self._sampled("skip", rows)
 
     def _sampled(self, verb: str, stated: object) -> Self:
-        number, declared = whole("rows", stated), self._source.declaration
+        number, declared = checked_limit("rows", stated), self._source.declaration
         check_moved(declared, "table")
         if declared.neighbors is not Neighbors.ADD_REMOVE and (verb == "take" or declared.unit):
             cure = "leave it out, or take rows before the table is protected."

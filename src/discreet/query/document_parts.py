@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from discreet.errors import InvalidQuery, expected, nearest
+from discreet.errors import InvalidQuery, expected, nearest_name
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT
 
 MOST_VALUES = 100_000
@@ -139,7 +139,7 @@ class DocumentPart:
             self.refuse(f"an object with {missing[0]!r}")
         known = (*needed, *other)
         if unknown := [name for name in self.value if name not in known]:
-            DocumentPart(unknown[0], self.place).refuse("a known field", nearest(unknown[0][:SHOWN], known))
+            DocumentPart(unknown[0], self.place).refuse("a known field", nearest_name(unknown[0][:SHOWN], known))
         return {name: DocumentPart(value, f"{self.place}.{name}") for name, value in self.value.items()}
 
     def one_of(self, known: Sequence[str], what: str) -> tuple[str, DocumentPart]:
@@ -148,7 +148,7 @@ class DocumentPart:
             self.refuse(f"an object with one field, {what}")
         ((name, value),) = self.value.items()
         if name not in known:
-            DocumentPart(name, self.place).refuse(what, nearest(name[:SHOWN], known))
+            DocumentPart(name, self.place).refuse(what, nearest_name(name[:SHOWN], known))
         return name, DocumentPart(value, f"{self.place}.{name}")
 
     def fields(self) -> dict[str, DocumentPart]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.exact.amounts import positive
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.joint_plan import has_joint_totals
@@ -112,5 +112,5 @@ def targets_of(query: Query, within: object) -> dict[str, Fraction]:
     names = [a.name for a in query.aggregates]
     for name in within:
         if name not in names:
-            raise InvalidParameter(expected("columns of the answer", "within", name, nearest(name, names)))
+            raise InvalidParameter(expected("columns of the answer", "within", name, nearest_name(name, names)))
     return {name: positive(f"within[{name!r}]", target) for name, target in within.items()}

@@ -34,12 +34,12 @@ def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[st
     return Explanation(
         {
             **promise(plan),
-            "columns": [_column(plan, column, confidence, rows_of(assume)) for column in plan.columns],
+            "columns": [_column(plan, column, confidence, assumed_rows(assume)) for column in plan.columns],
             "totals": [*map(block_facts, plan.blocks), *map(_ranks, plan.ranks), *map(_values, plan.values)],
             "confidence": confidence,
             "intervals": GIVEN if plan.shown else FROM_BELOW if plan.values else INTERVALS,
             "rounding": drowned(plan),
-            "also priced": _others(plan, confidence, rows_of(assume)),
+            "also priced": _others(plan, confidence, assumed_rows(assume)),
             "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
             "sql": statement,
         }
@@ -92,7 +92,7 @@ def _runner_up(plan: Plan, confidence: float, rows: int | None) -> dict[str, Any
     }
 
 
-def rows_of(assume: object) -> int | None:
+def assumed_rows(assume: object) -> int | None:
     """The number of rows that figures are for, checked."""
     if assume is None:
         return None

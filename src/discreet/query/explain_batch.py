@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.noise.weighted_sums import LAPLACE, NORMAL, within
+from discreet.noise.weighted_sums import LAPLACE, NORMAL, cached_quantile
 from discreet.planning.batch_planner import BatchPlan, Name
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.joint_batch import JointBatchPlan
@@ -17,7 +17,7 @@ from discreet.planning.noise_laws import Law
 from discreet.planning.plan import PricedBlock
 from discreet.planning.range_errors import bin_forms
 from discreet.planning.strategy_families import PREFIXES, RANGES
-from discreet.query.explain import block_facts, drowned, error_of, promise, rows_of
+from discreet.query.explain import assumed_rows, block_facts, drowned, error_of, promise
 from discreet.query.explanation import Accuracy, Explanation
 
 WORST = "worst"
@@ -35,7 +35,7 @@ def explain_batch(
     plan: BatchPlan, statement: str, *, confidence: float, assume: Mapping[str, int] | None
 ) -> Explanation:
     """All that is known of a batch before it is released."""
-    rows = rows_of(assume)
+    rows = assumed_rows(assume)
     errors = cell_errors(plan, confidence, rows)
     cells = replace(plan.cells, charge=plan.charge)
     return Explanation(
@@ -117,7 +117,7 @@ def range_errors(plan: BatchPlan, confidence: float) -> dict[str, Accuracy]:
         first, last = sorted(int(place) for place in np.unravel_index(int(np.argmax(every)), every.shape))
     worst = np.abs(whole[last] - whole[first])
     law = NORMAL if plan.law is Law.GAUSSIAN else LAPLACE
-    far = within(law, tuple(worst[worst > 0].tolist()), confidence, 0.0)
+    far = cached_quantile(law, tuple(worst[worst > 0].tolist()), confidence, 0.0)
     ratio = math.sqrt(float(squares.mean()) / float(squares.max()))
     return {"on average": Accuracy(far * ratio), WORST: Accuracy(far)}
 

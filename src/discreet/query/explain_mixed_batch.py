@@ -11,7 +11,7 @@ from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.strategy_families import RANGES
-from discreet.query.explain import explain, promise, rows_of
+from discreet.query.explain import assumed_rows, explain, promise
 from discreet.query.explain_batch import INTERVALS, WORST, WORST_OF, cell_errors, explain_batch, label, range_errors
 from discreet.query.explain_first_looks import first_look_facts
 from discreet.query.explanation import Explanation
@@ -60,7 +60,7 @@ def explain_mixed_batch(
 
 def runners_up(plan: MixedBatchPlan, *, confidence: float, assume: Mapping[str, int] | None) -> list[dict[str, Any]]:
     """What else was priced for the listed tables, and for each question about ranges, with its errors."""
-    rows = rows_of(assume)
+    rows = assumed_rows(assume)
     return [
         {
             "mechanism": f"{name or LISTED}: {other.law.value} on {other.strategy.family}",

@@ -1,9 +1,9 @@
 """Expressions as parts of a document, node by node, by the same list of operations as the language; and back.
 
 Claim
-    What `read_expression` returns is made of the listed operations over the columns of one table. What `written`
-    returns is ready for JSON, says all of an expression that its check and its meaning depend on, and nothing of how it
-    was spelled.
+    What `read_expression` returns is made of the listed operations over the columns of one table. What
+    `expression_document` returns is ready for JSON, says all of an expression that its check and its meaning depend
+    on, and nothing of how it was spelled.
 Requires
     Expressions that were bound to a table; parts of a document within its limits.
 Relies on
@@ -101,7 +101,7 @@ Columns = Callable[[str], ir.Value]
 """Finds a column by its name, or refuses the name."""
 
 
-def written(op: ops.Node, *, after: bool = False) -> Any:
+def expression_document(op: ops.Node, *, after: bool = False) -> Any:
     """An expression as a part of a document; `after` the noise, where the types of constants matter."""
     while isinstance(op, ops.Alias):
         op = op.arg
@@ -110,7 +110,7 @@ def written(op: ops.Node, *, after: bool = False) -> Any:
     if isinstance(op, ops.Literal):
         return constant_part(op, after=after)
     if after and isinstance(op, ops.WindowFunction):
-        return {WINDOW: window_part(op, lambda part: written(part, after=True))}
+        return {WINDOW: window_part(op, lambda part: expression_document(part, after=True))}
     name = NAMES.get(type(op)) or (AFTER_NAMES.get(type(op)) if after else None)
     if name is None or (after and isinstance(op, GROWING)):
         cure = (
@@ -131,7 +131,7 @@ def _places(operation: type[ops.Node]) -> Mapping[str, int]:
 
 def _argument(value: Any, *, after: bool) -> Any:
     if isinstance(value, ops.Node):
-        return written(value, after=after)
+        return expression_document(value, after=after)
     if isinstance(value, tuple):
         return [_argument(one, after=after) for one in value]
     if isinstance(value, dt.DataType):
@@ -195,7 +195,7 @@ def _value_part(value: Any, *, after: bool) -> Any:
 def read_expression(
     part: DocumentPart, columns: Columns, rows: ops.Relation, *, after: bool = False, depth: int = 0
 ) -> ir.Value:
-    """The expression that `written` wrote, over the columns of a table; `rows` is what a count is of."""
+    """The expression that `expression_document` wrote, over the columns of a table; `rows` is what a count is of."""
     if depth > DEEPEST:
         raise InvalidQuery(too_deep())
     if part.value is None or isinstance(part.value, list):

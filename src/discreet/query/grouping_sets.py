@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from discreet.errors import InvalidQuery, expected, nearest
+from discreet.errors import InvalidQuery, expected, nearest_name
 from discreet.exact.given_values import flag
 from discreet.guesses.near_names import line_for
 from discreet.guesses.table_words import GROUPS_WORDS
@@ -70,7 +70,9 @@ def _stated(names: Sequence[str], sets: object) -> Sets:
         if not isinstance(own, list | tuple) or len(set(own)) < len(own):
             raise InvalidQuery(expected("lists of distinct names", "sets", one, cure))
         if unknown := [name for name in own if name not in names]:
-            raise InvalidQuery(expected("names that are grouped by", "sets", unknown[0], nearest(unknown[0], names)))
+            raise InvalidQuery(
+                expected("names that are grouped by", "sets", unknown[0], nearest_name(unknown[0], names))
+            )
         found.append(tuple(name for name in names if name in own))
     if twice := [one for one, times in Counter(found).items() if times > 1]:
         raise InvalidQuery(

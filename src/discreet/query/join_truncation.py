@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from discreet.errors import InvalidQuery, expected
 from discreet.language.exact_arithmetic import integer
 from discreet.planning.contribution_bounding import RANK, keep, units
-from discreet.planning.contribution_limits import whole
+from discreet.planning.contribution_limits import checked_limit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,7 @@ def sides(first: Chain, second: Chain, matches: object) -> tuple[Side, Side]:
 
 def _side(rows: int, most: object) -> Side:
     unique = isinstance(most, str) and most == UNIQUE
-    return Side(rows, 1 if unique else whole("max_matches", most), unique)
+    return Side(rows, 1 if unique else checked_limit("max_matches", most), unique)
 
 
 def _rows(table: Chain) -> int:

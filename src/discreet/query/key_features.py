@@ -37,7 +37,7 @@ import ibis.expr.types as ir
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.language.checked_expressions import Kind
 from discreet.planning.contribution_bounding import keep, units
-from discreet.planning.contribution_limits import check_moved, whole
+from discreet.planning.contribution_limits import check_moved, checked_limit
 from discreet.privacy.definitions import Neighbors
 from discreet.query.steps import flattened
 from discreet.query.unit_features import UnitFeatures, feature
@@ -120,7 +120,7 @@ class KeyFeatures(UnitFeatures):
                 f"Hint: say under how many keys one {', '.join(declared.unit)} counts, max_keys=5. It is enforced, not "
                 "assumed, and the noise is that of twice as many rows."
             )
-        most = declared.max_groups if stated is None else whole("max_keys", stated)
+        most = declared.max_groups if stated is None else checked_limit("max_keys", stated)
         known = [one for one in (most, self._most_rows) if one is not None]
         return min(known)
 

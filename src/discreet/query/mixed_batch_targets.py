@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import positive
 from discreet.planning.batch_planner import Name, weights_of_tables
 from discreet.planning.mixed_batch_plan import MixedBatchPlan, MixedBatchQuery, plan_within, plans_together
@@ -23,7 +23,7 @@ from discreet.query.batch_targets import (
     wanted_ranges,
     wanted_tables,
 )
-from discreet.query.explain import rows_of
+from discreet.query.explain import assumed_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +53,9 @@ def mixed_batch_targets(
         raise InvalidParameter(expected("a wanted error for each part", "within", within, cure))
     if unknown := [name for name in within if name not in asked.names]:
         raise InvalidParameter(
-            expected("tables of the batch", "within", unknown[0], nearest(unknown[0], list(map(str, asked.names))))
+            expected("tables of the batch", "within", unknown[0], nearest_name(unknown[0], list(map(str, asked.names))))
         )
-    of = rows_for_parts(rows_of(assume)) if relative else 1
+    of = rows_for_parts(assumed_rows(assume)) if relative else 1
     if left := [name for name in asked.ranges if name not in within]:
         raise InvalidParameter(expected("a wanted error for each part", f"within[{left[0]!r}]", "none", cure))
     ranges = {name: positive(f"within[{name!r}]", within[name]) * of for name in asked.ranges}

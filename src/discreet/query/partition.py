@@ -40,7 +40,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.language.arithmetic import name_of
 from discreet.language.literals import constant
 from discreet.planning.contribution_bounding import keep, units
-from discreet.planning.contribution_limits import check_moved, whole
+from discreet.planning.contribution_limits import check_moved, checked_limit
 from discreet.planning.group_keys import grouping
 from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Neighbors
@@ -107,7 +107,7 @@ class Partitions(Chain):
                 f"Hint: say in how many of the {parts:,} parts one {', '.join(unit)} counts: max_parts=1 costs least, "
                 f"and max_parts={parts} keeps all rows. It is enforced, not assumed."
             )
-        limits = [self._most_rows, None if stated is None else whole("max_parts", stated)]
+        limits = [self._most_rows, None if stated is None else checked_limit("max_parts", stated)]
         return min(limit for limit in limits if limit is not None)
 
     def _limited(self, name: str, keys: Sequence[Key], most: int) -> Self:

@@ -32,10 +32,10 @@ import ibis.expr.operations as ops
 
 from discreet.errors import InvalidQuery, expected
 from discreet.inference.post_processing import Processing
-from discreet.planning.group_keys import UNKNOWN, Unknown, listed
+from discreet.planning.group_keys import UNKNOWN, Unknown, checked_keys
 from discreet.planning.strategy_families import RANGES
 from discreet.query.document_parts import whole_document
-from discreet.query.expression_documents import moment_part, real_part, written
+from discreet.query.expression_documents import expression_document, moment_part, real_part
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable
 from discreet.query.recorded_verbs import (
@@ -106,11 +106,11 @@ def after_parts(later: Later, processing: Processing | None) -> list[dict[str, A
             found.append({"limit": [*arguments, named["offset"]]})
         elif verb == "order_by":
             keys = (value.op() for value in step.written.values())
-            found.append({"order_by": [sort_part(key, partial(written, after=True)) for key in keys]})
+            found.append({"order_by": [sort_part(key, partial(expression_document, after=True)) for key in keys]})
         elif verb == "having":
-            found.append({"having": [written(value.op(), after=True) for value in step.written.values()]})
+            found.append({"having": [expression_document(value.op(), after=True) for value in step.written.values()]})
         else:
-            made = [[name, written(value.op(), after=True)] for name, value in step.written.items()]
+            made = [[name, expression_document(value.op(), after=True)] for name, value in step.written.items()]
             found.append({"mutate": made})
     return found
 
@@ -151,7 +151,7 @@ def groups_part(groups: RecordedGroups) -> dict[str, Any]:
     elif isinstance(groups.keys, PublicKeys):
         part["public_keys"] = public_name(groups.keys.name, "public_keys")
     elif groups.keys:
-        part["keys"] = {name: [key_part(key) for key in listed(name, keys)] for name, keys in groups.keys.items()}
+        part["keys"] = {name: [key_part(key) for key in checked_keys(name, keys)] for name, keys in groups.keys.items()}
     if groups.sets is not None:
         part["sets"] = [list(one) for one in groups.sets]
     return {**part, **limits_part(groups.limits)}
@@ -178,7 +178,7 @@ class _Writer:
             part["by"] = groups_part(asked.groups)
         where = None if asked.where is None else asked.where.op()
         part["aggregates"] = [
-            [name, units_part(where) if value is None else written(value.op())]
+            [name, units_part(where) if value is None else expression_document(value.op())]
             for name, value in asked.aggregates.items()
         ]
         return part
@@ -213,7 +213,7 @@ class _Writer:
                 cure = "group by its column: the groups of one question share its charge as well."
                 raise InvalidQuery(expected("a question about a whole table", "table", "a part of one", cure))
             if verb.name == "filter":
-                yield {"filter": [written(one.op()) for one in stated["conditions"]]}
+                yield {"filter": [expression_document(one.op()) for one in stated["conditions"]]}
             elif verb.name in ("select", "distinct"):
                 yield {verb.name: list(stated["names"])}
             elif verb.name in OWN_FORMS:
@@ -227,7 +227,7 @@ class _Writer:
                 yield {verb.name: {"rows": table, "raise_limits": True} if stated.get("raise_limits") else table}
             else:
                 ((_, made),) = stated.items()
-                yield {verb.name: [[name, written(value.op())] for name, value in made.items()]}
+                yield {verb.name: [[name, expression_document(value.op())] for name, value in made.items()]}
 
     def _joined(self, other: Any, on: tuple[str, ...], how: str, max_matches: Any = None) -> dict[str, Any]:
         part: dict[str, Any] = {"on": list(on), "how": how}
@@ -249,7 +249,7 @@ def _matches(most: Any) -> Any:
 
 def _per_key(keys: list[str], max_keys: Any, aggregates: Mapping[str, Any]) -> dict[str, Any]:
     """The keys and the features of the rows under them."""
-    made = [[name, written(value.op())] for name, value in aggregates.items()]
+    made = [[name, expression_document(value.op())] for name, value in aggregates.items()]
     return {"keys": list(keys), **limits_part({"max_keys": max_keys} if max_keys is not None else {}), "features": made}
 
 
@@ -257,10 +257,17 @@ def _unnested(lists: Mapping[str, Any], max_items: Any, *, raise_limits: bool) -
     """Lists of expressions side by side, or a text that is split."""
     part: dict[str, Any] = {"raise_limits": True} if raise_limits else {}
     if max_items is None:
-        return {"lists": [[name, [written(one.op()) for one in items]] for name, items in lists.items()], **part}
+        return {
+            "lists": [[name, [expression_document(one.op()) for one in items]] for name, items in lists.items()],
+            **part,
+        }
     ((name, split),) = lists.items()
     op: Any = split.op()
-    return {"split": [name, written(op.arg), written(op.delimiter)], "max_items": int(max_items), **part}
+    return {
+        "split": [name, expression_document(op.arg), expression_document(op.delimiter)],
+        "max_items": int(max_items),
+        **part,
+    }
 
 
 def _size(rows: Any) -> int:
@@ -277,4 +284,4 @@ OWN_FORMS: dict[str, Callable[..., Any]] = {
 
 def units_part(where: ops.Node | None) -> dict[str, Any]:
     """A number of units that no column names."""
-    return {"units": [] if where is None else [written(where)]}
+    return {"units": [] if where is None else [expression_document(where)]}

@@ -8,7 +8,7 @@ from typing import Any
 
 import ibis.expr.types as ir
 
-from discreet.errors import InvalidQuery, expected, nearest
+from discreet.errors import InvalidQuery, expected, nearest_name
 from discreet.language.check import limited
 from discreet.language.checked_expressions import Measure
 from discreet.query.document_parts import DocumentPart
@@ -71,5 +71,5 @@ def _sorted(part: DocumentPart, shape: ir.Table) -> ir.Value:
 
 def _column(part: DocumentPart, shape: ir.Table, name: str) -> Any:
     if name not in shape.columns:
-        DocumentPart(name, part.place).refuse("a column of the answer", nearest(name[:60], shape.columns))
+        DocumentPart(name, part.place).refuse("a column of the answer", nearest_name(name[:60], shape.columns))
     return shape[name]

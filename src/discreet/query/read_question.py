@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import ibis.expr.operations as ops
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.guesses.misfit_calls import worded
 from discreet.language.check import too_deep
 from discreet.language.checked_expressions import Measure
@@ -151,7 +151,7 @@ class _Reader:
         found = self._tables.get(part.text())
         if not isinstance(found, kind):
             known = [name for name, one in self._tables.items() if isinstance(one, kind)]
-            part.refuse(what, nearest(part.value[:60], known) if known else "none was handed in.")
+            part.refuse(what, nearest_name(part.value[:60], known) if known else "none was handed in.")
         return found
 
     def public_keys(self, part: DocumentPart) -> PublicKeys:
@@ -252,7 +252,8 @@ class _Reader:
             if "columns" in fields:
                 renames = {new: old.text() for new, old in fields["columns"].pairs()}
                 if unknown := [old for old in renames.values() if old not in other.columns]:
-                    fields["columns"].refuse("columns of the public table", nearest(unknown[0][:60], other.columns))
+                    cure = nearest_name(unknown[0][:60], other.columns)
+                    fields["columns"].refuse("columns of the public table", cure)
                 other = other.renamed(renames)
         most = fields.get("max_matches")
         matches: Any = None

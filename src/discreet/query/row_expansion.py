@@ -44,7 +44,7 @@ from discreet.language.possible_values import possible_results
 from discreet.language.text_parts import has_part, part_of, split_of
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.contribution_bounding import units
-from discreet.planning.contribution_limits import check_moved, whole
+from discreet.planning.contribution_limits import check_moved, checked_limit
 from discreet.privacy.declaration import Key
 from discreet.query.columns import ColumnVerbs
 from discreet.query.steps import flattened
@@ -166,7 +166,7 @@ class RowExpansion(ColumnVerbs):
                 "Expected max_items beside a split text, got none.\n"
                 "Hint: say how many parts of a text count, max_items=5: the first ones. It is enforced, not assumed."
             )
-        number = whole("max_items", stated)
+        number = checked_limit("max_items", stated)
         if number > MOST_ITEMS:
             cure = "state how many parts the question needs."
             raise InvalidParameter(expected(f"max_items of at most {MOST_ITEMS:,}", "max_items", number, cure))
@@ -211,7 +211,7 @@ class RowExpansion(ColumnVerbs):
                     expected("no raise_limits where each row is a unit", "raise_limits", raise_limits, cure)
                 )
             changed = declared.rows_changed * number
-            whole("max_items", changed)
+            checked_limit("max_items", changed)
             source = source.restated(rows_changed=changed, size=None)
         elif flag("raise_limits", raise_limits) and declared.max_rows and "max_rows" not in declared.auto_limits:
             source = source.restated(max_rows=min(ROW_CAP, declared.max_rows * number))

@@ -9,7 +9,7 @@ from discreet.errors import InvalidQuery, expected
 from discreet.guesses.misfit_calls import worded
 from discreet.language.column_names import check_name
 from discreet.planning.aggregates import AT_LEAST, COUNT, DISTINCT, UNITS, Aggregate, Statistic
-from discreet.planning.contribution_limits import check_moved, stated_limits, whole, within
+from discreet.planning.contribution_limits import capped_limits, check_moved, stated_limits
 from discreet.planning.group_keys import Keys, Unknown, check_cells, grouping, key_lists
 from discreet.planning.plan import Query, StatedLimits, check_limits
 from discreet.planning.product_keys import ProductKeys
@@ -35,7 +35,7 @@ from discreet.query.row_filters import RowFilters, check_renamed
 from discreet.query.set_operations import SetVerbs
 from discreet.query.steps import MOST_STEPS, UnknownColumn, flattened
 
-__all__ = ["MOST_STEPS", "PrivateGroups", "PrivateTable", "Question", "UnknownColumn", "whole"]
+__all__ = ["MOST_STEPS", "PrivateGroups", "PrivateTable", "Question", "UnknownColumn"]
 
 ENDS = ("", "_low", "_high")
 """What a column of an answer adds to its name for its values and its interval."""
@@ -130,7 +130,7 @@ class PrivateTable(
             found = ProductKeys.of(chosen, list(kinds.values()), key_lists(kinds, table._keys, keys))
         limits = stated_limits(declared, max_groups=max_groups, max_rows=max_rows)
         asked = RecordedGroups(tuple(chosen), kept(keys), given_limits(max_groups, max_rows), wanted)
-        groups = PrivateGroups(table, found, within(limits, table._most_rows), asked)
+        groups = PrivateGroups(table, found, capped_limits(limits, table._most_rows), asked)
         return groups if wanted is None else GroupingSets(groups, wanted)
 
     @worded("people.crosstabs('plan', 'sex', ways=2)")
@@ -183,7 +183,7 @@ class PrivateTable(
     def _ungrouped(self) -> StatedLimits:
         declared = self._source.declaration
         limits = StatedLimits(max_groups=1, max_rows=declared.max_rows, auto=declared.auto_limits - {"max_groups"})
-        return within(limits, self._most_rows)
+        return capped_limits(limits, self._most_rows)
 
     @worded("people.count().release(epsilon=0.1)")
     def count(self, where: Any = None) -> Question:

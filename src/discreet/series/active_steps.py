@@ -44,7 +44,7 @@ from typing import Any
 
 import ibis
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.language.barrier import UNIT
 from discreet.planning.contribution_bounding import units
 from discreet.privacy.declaration import Declaration
@@ -184,7 +184,7 @@ def check_asked(question: Question, rows: PrivateTable) -> None:
 def named_column(table: PrivateTable, name: str, written: object) -> str:
     """A column of the table."""
     if not isinstance(written, str) or written not in table.columns:
-        raise InvalidQuery(expected("a column of the table", name, written, nearest(written, table.columns)))
+        raise InvalidQuery(expected("a column of the table", name, written, nearest_name(written, table.columns)))
     return written
 
 

@@ -44,7 +44,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.planning import forms
 from discreet.planning.group_keys import MOST_KEYS, Keys
-from discreet.planning.noise_laws import Law, Price, drawn
+from discreet.planning.noise_laws import Law, Price, noise_event
 from discreet.planning.plan import EstimateNoise, NoiseClasses, Plan, PricedBlock, Query
 from discreet.planning.planner import own_limits, plan_of, stated_price, stated_weights
 from discreet.privacy.definitions import Guarantee, Neighbors
@@ -82,7 +82,7 @@ class SeriesPlan:
     @cached_property
     def event(self) -> Event:
         """What is drawn over the whole life of the series."""
-        return composed(*map(drawn, self.noises))
+        return composed(*map(noise_event, self.noises))
 
     @cached_property
     def charge(self) -> Guarantee:

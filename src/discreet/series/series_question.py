@@ -12,7 +12,7 @@ from discreet.curator.release_key import described_query
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.cached_property import cached_property
 from discreet.language.checked_expressions import Kind
-from discreet.planning.contribution_limits import whole
+from discreet.planning.contribution_limits import checked_limit
 from discreet.planning.group_keys import MOST_KEYS
 from discreet.planning.planner import level
 from discreet.query.explanation import Explanation
@@ -337,7 +337,7 @@ def series(
 
 def _participation(table: PrivateTable, calendar: StepCalendar, max_steps: int | None, apart: int) -> Participation:
     """In how many steps a unit counts, and how far they are from each other."""
-    gap = whole("apart", apart)
+    gap = checked_limit("apart", apart)
     if max_steps is None and gap == 1:
         unit = ", ".join(table.declaration.unit)
         raise InvalidQuery(
@@ -345,7 +345,7 @@ def _participation(table: PrivateTable, calendar: StepCalendar, max_steps: int |
             "its first ones. Fewer mean less noise. The limit is enforced, not assumed."
         )
     most = Participation(min(calendar.steps, MOST_STEPS), gap).within(calendar.steps)
-    steps = min(whole("max_steps", most if max_steps is None else max_steps), most)
+    steps = min(checked_limit("max_steps", most if max_steps is None else max_steps), most)
     if gap > 1 and steps > MOST_APART:
         cure = f"state max_steps={MOST_APART}, or take longer steps."
         raise InvalidQuery(expected(f"at most {MOST_APART} steps of a unit that are apart", "max_steps", steps, cure))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.answers.release import Release
 from discreet.answers.run_post_processing import CELL
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.given_values import flag
 from discreet.inference.interval_propagation import HIGH, LOW
 from discreet.planning.planner import level
@@ -108,7 +108,9 @@ class SeriesRelease(Release):
         names = [name for name in self.columns if name in self._processing.ended]
         column = columns[0] if columns else names[0]
         if len(columns) > 1 or column not in names:
-            raise InvalidParameter(expected("one column with an interval", "columns", columns, nearest(column, names)))
+            raise InvalidParameter(
+                expected("one column with an interval", "columns", columns, nearest_name(column, names))
+            )
         windows = self._series.strategy.windows.first
         if window is not None and window not in windows:
             raise InvalidParameter(expected(f"one of the windows {list(windows)}", "window", window, "name one."))

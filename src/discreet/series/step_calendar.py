@@ -12,7 +12,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest, shown
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name, shown
 from discreet.language.checked_expressions import Kind
 from discreet.series.step_windows import MOST_OPEN
 from discreet.workloads.ordered import MOST_CELLS
@@ -216,7 +216,9 @@ def _length(kind: Kind, every: object) -> tuple[str, str, int]:
     found = EVERY.fullmatch(every) if isinstance(every, str) else None
     units = ["day", "week", "month", "quarter", "year", *(["hour"] if kind is Kind.TIMESTAMP else [])]
     if not found or found[2] not in units or not int(found[1]):
-        hint = nearest(every, [f"1 {unit}" for unit in units]) if isinstance(every, str) else "write every='1 day'."
+        hint = (
+            nearest_name(every, [f"1 {unit}" for unit in units]) if isinstance(every, str) else "write every='1 day'."
+        )
         raise InvalidParameter(expected(f"a number of {'s, '.join(units)}s", "every", every, hint))
     number = int(found[1])
     return f"{number} {found[2]}{'s' if number > 1 else ''}", found[2], number

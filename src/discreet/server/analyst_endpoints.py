@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.server.answer_formats import WRITERS, AnswerFormat
 from discreet.server.http_models import (
     AskBody,
@@ -172,5 +172,5 @@ def fields(body: dict[str, Any], model: type[Any]) -> dict[str, Any]:
     known = tuple(model.model_fields)
     for name in body:
         if name not in known:
-            raise InvalidParameter(expected("a known field", "field", name[:80], nearest(name, known)))
+            raise InvalidParameter(expected("a known field", "field", name[:80], nearest_name(name, known)))
     return {name: body.get(name) for name in known}

@@ -24,7 +24,7 @@ from discreet.server import (
     series_endpoints,
 )
 from discreet.server.endpoint_rights import roles_for
-from discreet.server.http_errors import UNAVAILABLE, refusal, told
+from discreet.server.http_errors import UNAVAILABLE, error_response, refusal_response
 from discreet.server.http_guard import HttpGuard
 from discreet.server.http_models import (
     AdmissionBody,
@@ -96,17 +96,19 @@ def application(service: Service, limits: HttpLimits | None = None, pages: Itera
 async def _refused(_: Request, problem: Exception) -> Response:
     if not isinstance(problem, DiscreetError):
         raise problem
-    return refusal(problem)
+    return refusal_response(problem)
 
 
 async def _no_page(request: Request, problem: Exception) -> Response:
     if not isinstance(problem, HTTPException):
         raise problem
     if problem.status_code == 405:
-        response = told(405, "method_not_allowed", "Expected another method, got this one.\nHint: see /openapi.json.")
+        response = error_response(
+            405, "method_not_allowed", "Expected another method, got this one.\nHint: see /openapi.json."
+        )
         response.headers["Allow"] = ", ".join(_methods(request))
         return response
-    return told(problem.status_code, "not_found" if problem.status_code == 404 else "refused", NO_PAGE)
+    return error_response(problem.status_code, "not_found" if problem.status_code == 404 else "refused", NO_PAGE)
 
 
 def _methods(request: Request) -> list[str]:
@@ -124,12 +126,12 @@ async def _invalid(_: Request, problem: Exception) -> Response:
         raise problem
     first: Any = next(iter(problem.errors()), {})
     name = printable(str(first.get("loc", ("",))[-1]))[:80]
-    return told(422, "invalid_parameter", expected("a valid value", name, "another", "see /openapi.json."))
+    return error_response(422, "invalid_parameter", expected("a valid value", name, "another", "see /openapi.json."))
 
 
 async def _failed(_: Request, problem: Exception) -> Response:
     del problem
-    return told(500, "failure", UNAVAILABLE)
+    return error_response(500, "failure", UNAVAILABLE)
 
 
 def _described(app: FastAPI) -> dict[str, Any]:

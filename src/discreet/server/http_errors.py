@@ -46,16 +46,16 @@ class BodyRefused(DiscreetError):
         self.kind = kind
 
 
-def refusal(problem: DiscreetError) -> Response:
+def refusal_response(problem: DiscreetError) -> Response:
     """The response for a refusal."""
     if isinstance(problem, BodyRefused):
-        return told(problem.code, problem.kind, str(problem))
+        return error_response(problem.code, problem.kind, str(problem))
     kind = kind_of(problem)
     # What a ledger or a store says may name a place.
-    return told(CODES[kind], KINDS[kind], UNAVAILABLE if isinstance(problem, LedgerError) else str(problem))
+    return error_response(CODES[kind], KINDS[kind], UNAVAILABLE if isinstance(problem, LedgerError) else str(problem))
 
 
-def told(code: int, kind: str, text: str) -> Response:
+def error_response(code: int, kind: str, text: str) -> Response:
     """A response with an error: its kind, what was expected, and the hint."""
     message, _, hint = text.partition("\nHint: ")
     body = json.dumps({"error": kind, "message": message, "hint": hint}, ensure_ascii=False)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.server.http_errors import told
+from discreet.server.http_errors import error_response
 
 logger = logging.getLogger("discreet.http")
 
@@ -78,7 +78,9 @@ class HttpGuard:
 
 def _two_lengths() -> Response:
     """The refusal of a request whose end depends on who reads it, and of all that comes behind it."""
-    response = told(400, "bad_request", "Expected Content-Length or Transfer-Encoding, got both.\nHint: send one.")
+    response = error_response(
+        400, "bad_request", "Expected Content-Length or Transfer-Encoding, got both.\nHint: send one."
+    )
     response.headers["Connection"] = "close"
     return response
 

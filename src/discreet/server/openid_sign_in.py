@@ -59,7 +59,7 @@ from starlette.routing import BaseRoute
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.entropy import random_key
-from discreet.server.http_errors import refusal
+from discreet.server.http_errors import refusal_response
 from discreet.server.http_guard import LoggedRoute
 from discreet.server.pages import browser_session as browser
 from discreet.service.service import Service
@@ -133,7 +133,7 @@ class OpenIdSignIn:
         self._service = service
         self._settings = settings
         self._connect = connect or (lambda: httpx.AsyncClient(timeout=TIMEOUT, follow_redirects=False))
-        self._refused = refused or (lambda _: refusal(not_signed_in()))
+        self._refused = refused or (lambda _: refusal_response(not_signed_in()))
         """What a browser is shown that is not signed in."""
         self._found: dict[str, Any] = {}
 

@@ -36,7 +36,7 @@ class AllowanceRequest:
     answer: str | None = None
 
 
-def text(name: str, given: object, *, empty: bool = False) -> str:
+def checked_line(name: str, given: object, *, empty: bool = False) -> str:
     """A text that people write, of moderate length, in one line."""
     if isinstance(given, str) and len(given) <= LONGEST:
         line = " ".join(given.split())

@@ -12,7 +12,7 @@ from discreet.choices.choose_candidate import Choice
 from discreet.clustering.explain_clusters import looks
 from discreet.clustering.table_kmeans import Clusters
 from discreet.distinct_values.count_distinct import CONFIDENCE, DistinctValues
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.hierarchies.hierarchy_question import HierarchyQuestion
 from discreet.hierarchies.measured_levels import HierarchyRelease
 from discreet.inference.interval_propagation import HIGH, LOW
@@ -102,7 +102,7 @@ def applied_arguments(question: Any, given: Mapping[str, Any]) -> dict[str, Any]
         found["weights"] = [_weight(level, found["weights"]) for level in levels]
         for name in given["weights"]:
             if name not in levels:
-                raise InvalidParameter(expected("a level of the path", "weights", name, nearest(name, levels)))
+                raise InvalidParameter(expected("a level of the path", "weights", name, nearest_name(name, levels)))
     if "confidence" in found:
         found["confidence"] = float(found["confidence"])
     return found

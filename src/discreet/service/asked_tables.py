@@ -15,7 +15,7 @@ from discreet.answers.batch_release import TABLE, BatchRelease
 from discreet.answers.grouped_ranges_release import GroupedRangesRelease
 from discreet.answers.ranges_release import RangesRelease
 from discreet.answers.release import Release
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.inference.post_processing import expectation
 from discreet.planning.first_look_budget import NOTHING_TO_FIND
 from discreet.planning.plan import Query
@@ -90,7 +90,7 @@ def arguments_of(question: Any, ask: Ask) -> dict[str, Any]:
 
 def _known(stated: str, name: str, tables: Mapping[str, Any]) -> Any:
     if name not in tables:
-        raise InvalidParameter(expected("a table of the batch", stated, name, nearest(name, tables)))
+        raise InvalidParameter(expected("a table of the batch", stated, name, nearest_name(name, tables)))
     return tables[name]
 
 

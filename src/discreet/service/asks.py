@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.exact.amounts import confidence_level, delta_or_zero, positive
 from discreet.exact.written_amounts import LONGEST_TEXT, MOST_DIGITS, is_amount, written_amount
 from discreet.planning.first_look_budget import stated_part
@@ -145,7 +145,7 @@ def _fields(name: str, given: object, known: tuple[str, ...], cure: str) -> Mapp
         raise InvalidParameter(expected("an object", name, _short(given), cure))
     for one in given:
         if one not in known:
-            raise InvalidParameter(expected(f"a known field of {name}", "field", _short(one), nearest(one, known)))
+            raise InvalidParameter(expected(f"a known field of {name}", "field", _short(one), nearest_name(one, known)))
     return given
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from discreet.curator.toml_lines import TomlDocument, read_toml
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.exact.amounts import positive
 from discreet.exact.written_amounts import written_amount
 from discreet.service.data_sets import NAME, Policy, Seen
@@ -21,49 +21,49 @@ from discreet.service.members import principal_name
 from discreet.service.public_moments import Pace
 from discreet.service.roles import Role
 from discreet.service.series_settings import REQUIRED, SERIES, SeriesFacts
-from discreet.service.setting_forms import FLAG, TABLE, SettingForm, choice, number, text, whole
+from discreet.service.setting_forms import FLAG, TABLE, SettingForm, choice, number_form, text_form, whole_number_form
 
-PORT = whole(1, 65535)
+PORT = whole_number_form(1, 65535)
 MOST_SECONDS = 86400
 
 SERVICE: Mapping[str, SettingForm] = {
-    "state": text("state.db"),
-    "host": text("127.0.0.1"),
+    "state": text_form("state.db"),
+    "host": text_form("127.0.0.1"),
     "port": PORT,
     "pg_port": PORT,
-    "certificate": text("cert.pem"),
-    "key": text("key.pem"),
-    "workers": whole(1, 64),
+    "certificate": text_form("cert.pem"),
+    "key": text_form("key.pem"),
+    "workers": whole_number_form(1, 64),
 }
 LIMITS: Mapping[str, SettingForm] = {
-    "requests_a_second": whole(1, 100_000),
-    "requests_at_once": whole(1, 10_000),
-    "jobs_at_once": whole(1, 10_000),
-    "cells": whole(1, 10_000_000),
+    "requests_a_second": whole_number_form(1, 100_000),
+    "requests_at_once": whole_number_form(1, 10_000),
+    "jobs_at_once": whole_number_form(1, 10_000),
+    "cells": whole_number_form(1, 10_000_000),
 }
 OIDC: Mapping[str, SettingForm] = {
-    "issuer": text("https://login.example.org"),
-    "client_id": text("discreet"),
-    "client_secret_file": text("client-secret.txt"),
-    "redirect": text("https://discreet.example.org/oidc/callback"),
-    "claim": text("email"),
+    "issuer": text_form("https://login.example.org"),
+    "client_id": text_form("discreet"),
+    "client_secret_file": text_form("client-secret.txt"),
+    "redirect": text_form("https://discreet.example.org/oidc/callback"),
+    "claim": text_form("email"),
 }
 DATASET: Mapping[str, SettingForm] = {
-    "declaration": text("visits.toml"),
-    "default_epsilon": number("0.1"),
-    "largest_epsilon": number("0.5"),
+    "declaration": text_form("visits.toml"),
+    "default_epsilon": number_form("0.1"),
+    "largest_epsilon": number_form("0.5"),
     "cache": choice(*Seen),
     "questions": choice(*Seen),
     "spending": choice(*Seen),
     "previews": FLAG,
-    "rows": whole(0, 10**15),
-    "least_seconds": number("0.5"),
-    "seconds_per_million_rows": number("2.0"),
+    "rows": whole_number_form(0, 10**15),
+    "least_seconds": number_form("0.5"),
+    "seconds_per_million_rows": number_form("2.0"),
     "groups": TABLE,
     "series": TABLE,
     "public_keys": TABLE,
 }
-AMOUNTS: Mapping[str, SettingForm] = {name: number("0.5") for name in ("epsilon", "delta", "rho")}
+AMOUNTS: Mapping[str, SettingForm] = {name: number_form("0.5") for name in ("epsilon", "delta", "rho")}
 PRINCIPAL: Mapping[str, SettingForm] = {"operator": FLAG, "roles": TABLE, "groups": TABLE, "allowances": TABLE}
 SECTIONS = ("service", "limits", "oidc", "connections", "datasets", "principals")
 
@@ -195,7 +195,9 @@ class ServiceFile:
             for part in ("roles", "groups", "allowances"):
                 for dataset in stated.get(part, {}):
                     if dataset not in datasets:
-                        raise self._refusal((*at, part), "a data set of this file", dataset, nearest(dataset, datasets))
+                        raise self._refusal(
+                            (*at, part), "a data set of this file", dataset, nearest_name(dataset, datasets)
+                        )
             yield PrincipalFacts(
                 name=principal_name(name),
                 operator=stated.get("operator", False),
@@ -233,7 +235,7 @@ class ServiceFile:
             if not NAME.fullmatch(name) or name in self.section("datasets"):
                 cure = "use small letters, digits and _, a letter first, and no name of a data set."
                 raise self._refusal((*path, name), "a name for public keys", name, cure)
-            if not text("places.parquet").holds(stated):
+            if not text_form("places.parquet").holds(stated):
                 raise self._refusal((*path, name), "a file of public keys", stated, f'write {name} = "{name}.parquet".')
             found[name] = self.folder / stated
         return found
@@ -294,7 +296,7 @@ class ServiceFile:
         for name in values:
             if name not in names:
                 where = f"a key of [{'.'.join(path)}]" if path else "a table of a service file"
-                raise self._refusal((*path, name), where, name, nearest(name, names))
+                raise self._refusal((*path, name), where, name, nearest_name(name, names))
 
     def _seconds(self, path: tuple[str, ...], stated: Mapping[str, Any], usual: float) -> float:
         if path[-1] not in stated:
@@ -321,7 +323,7 @@ class ServiceFile:
     def _role(self, path: tuple[str, ...], role: object) -> Role:
         names = [one.value for one in Role if one is not Role.OPERATOR]
         if role not in names:
-            raise self._refusal(path, "a role for a data set", role, nearest(role, names))
+            raise self._refusal(path, "a role for a data set", role, nearest_name(role, names))
         return Role(str(role))
 
     def _positive(self, path: tuple[str, ...], value: Any) -> Fraction:

@@ -38,7 +38,7 @@ from typing import Any
 from discreet.errors import DiscreetError, InvalidParameter, LedgerError, expected
 from discreet.exact.written_amounts import written_amount
 from discreet.ledger.budget import Budget
-from discreet.service.allowance_requests import LONGEST, AllowanceRequest, RequestBook, text
+from discreet.service.allowance_requests import LONGEST, AllowanceRequest, RequestBook, checked_line
 from discreet.service.analyst_budgets import ANALYST, DATA_SET, GROUP, Level, level_name, levels
 from discreet.service.asks import Ask
 from discreet.service.data_sets import DataSet
@@ -145,7 +145,7 @@ class CuratorVerbs:
         """Raises the allowance of a group, an analyst or the data set, `of`, to so much in total."""
         found = self._data_set(principal, Action.ADMIT, dataset)
         level = self._level(found, *of)
-        why = text("reason", reason)
+        why = checked_line("reason", reason)
         with _conflicts():
             level.budget.raise_to(**Ask.amounts(amount), by=principal.name, why=why)
         self._requests.note(principal.name, dataset, "raised", {of[0]: of[1], "to": _told(amount), "why": why})
@@ -158,7 +158,7 @@ class CuratorVerbs:
         """Freezes, unfreezes or closes the allowance of a group, an analyst or the data set."""
         found = self._data_set(principal, Action.ADMIT, dataset)
         level = self._level(found, *of)
-        why = text("reason", reason)
+        why = checked_line("reason", reason)
         budget = level.budget
         verbs = {FREEZE: budget.freeze, UNFREEZE: budget.unfreeze, CLOSE: budget.close}
         if change not in verbs:
@@ -186,7 +186,7 @@ class CuratorVerbs:
         self, principal: Principal, dataset: str, asked: AllowanceRequest, *, approve: bool, reason: str
     ) -> AllowanceRequest:
         found = self._data_set(principal, Action.DECIDE, dataset)
-        answer = text("reason", reason, empty=True)
+        answer = checked_line("reason", reason, empty=True)
         request = asked.id
         if not approve:
             return self._requests.decide(request, by=principal.name, approve=False, answer=answer)

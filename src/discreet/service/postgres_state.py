@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from discreet.errors import LedgerError, expected
-from discreet.ledger.ledger_place import address_of, schema_of, told
+from discreet.ledger.ledger_place import address_of, place_text, schema_of
 from discreet.ledger.postgres_store import driver
 
 SCHEMA = "discreet_state"
@@ -66,7 +66,7 @@ class PostgresConnection:
         others = self.execute("SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace LIMIT 1")
         if others and found != [(False, False)]:
             cure = "name another one after #; a ledger has a schema of its own, too."
-            raise LedgerError(expected("a schema for the state alone", "state", told(self._place), cure))
+            raise LedgerError(expected("a schema for the state alone", "state", place_text(self._place), cure))
 
     def take_turn(self) -> None:
         """Within a transaction that writes: beside others that do, and not beside one that prepares."""
@@ -88,7 +88,7 @@ class PostgresConnection:
 
 def postgres_schema(place: str) -> Callable[[], PostgresConnection]:
     """Connections to the state at ``postgresql://host/database#schema``; the schema is made where it is missing."""
-    schema, shown = _schema_of(place), told(place)
+    schema, shown = _schema_of(place), place_text(place)
     psycopg = driver(shown)
 
     def connect() -> PostgresConnection:

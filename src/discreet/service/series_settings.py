@@ -12,7 +12,7 @@ from discreet.planning.planner import stated_price
 from discreet.series.declared_series import OPTIONS
 from discreet.series.series_record import price_texts
 from discreet.service.asks import LONGEST_SQL
-from discreet.service.setting_forms import SettingForm, choice, number, text, whole
+from discreet.service.setting_forms import SettingForm, choice, number_form, text_form, whole_number_form
 
 
 def _is_moment(value: Any) -> bool:
@@ -40,20 +40,20 @@ REQUIRED = ("statement", "by", "start", "settled", "publish")
 SERIES: Mapping[str, SettingForm] = {
     "statement": STATEMENT,
     "dialect": choice("duckdb", "postgres", "spark"),
-    "by": text("day"),
+    "by": text_form("day"),
     "start": MOMENT,
     "every": LENGTH,
     "until": MOMENT,
     "windows": WINDOWS,
-    "max_steps": whole(1, 10**9),
-    "apart": whole(1, 10**9),
-    "arrives": text("loaded"),
+    "max_steps": whole_number_form(1, 10**9),
+    "apart": whole_number_form(1, 10**9),
+    "arrives": text_form("loaded"),
     "late": choice("count", "drop"),
-    "settled": text("3 hours"),
-    "publish": text("03:15"),
-    "epsilon": number("1"),
-    "delta": number("1e-6"),
-    "rho": number("0.1"),
+    "settled": text_form("3 hours"),
+    "publish": text_form("03:15"),
+    "epsilon": number_form("1"),
+    "delta": number_form("1e-6"),
+    "rho": number_form("0.1"),
 }
 
 

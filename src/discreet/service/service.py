@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.answers.release import Release
 from discreet.query.public_keys import PublicKeys
-from discreet.service.allowance_requests import AllowanceRequest, RequestBook, text
+from discreet.service.allowance_requests import AllowanceRequest, RequestBook, checked_line
 from discreet.service.analyst_budgets import levels
 from discreet.service.asks import Ask
 from discreet.service.auditor_verbs import Heads
@@ -202,7 +202,7 @@ class Service(JobSubmission, SeriesVerbs):
         """Asks the curator for so much more."""
         self._data_set(principal, Action.REQUEST, dataset)
         given, most = self._desk.amounts(amount), self.settings.requests_open
-        return self._requests.make(principal.name, dataset, given, text("reason", reason), most=most)
+        return self._requests.make(principal.name, dataset, given, checked_line("reason", reason), most=most)
 
     def requests(self, principal: Principal, dataset: str) -> list[AllowanceRequest]:
         """One's own requests about a data set; everybody's for those who decide or audit."""

@@ -15,7 +15,7 @@ class SettingForm(NamedTuple):
     cure: str
 
 
-def text(example: str) -> SettingForm:
+def text_form(example: str) -> SettingForm:
     """A text, such as the example."""
 
     def holds(value: Any) -> bool:
@@ -24,7 +24,7 @@ def text(example: str) -> SettingForm:
     return SettingForm("a text in one line", holds, f'write it in quotes: "{example}".')
 
 
-def whole(low: int, high: int) -> SettingForm:
+def whole_number_form(low: int, high: int) -> SettingForm:
     """A whole number within these."""
 
     def holds(value: Any) -> bool:
@@ -38,7 +38,7 @@ def choice(*names: str) -> SettingForm:
     return SettingForm(" or ".join(names), lambda value: value in names, f'write "{names[0]}".')
 
 
-def number(example: str) -> SettingForm:
+def number_form(example: str) -> SettingForm:
     """An exact amount, such as the example."""
 
     def holds(value: Any) -> bool:

@@ -12,7 +12,7 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.planning.aggregates import Intercept, Slope
-from discreet.statements.constants import number
+from discreet.statements.constants import number_of
 from discreet.statements.expressions import row_wise
 from discreet.statements.refusals import refusal
 from discreet.statements.scope import Scope, in_one_case
@@ -118,7 +118,7 @@ def _quantile(
             cure = "write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY column)."
             raise scope.text.refusal("PERCENTILE_CONT in ascending order", node, cure)
         of = of.this
-    stated = None if share is None else number(share)
+    stated = None if share is None else number_of(share)
     if stated is None or not 0 < stated < 1:
         raise scope.text.refusal("a quantile strictly between 0 and 1", node, "write QUANTILE_CONT(column, 0.9).")
     value = _aggregated_column(of, node, scope, is_ordered=True)

@@ -12,7 +12,7 @@ from sqlglot import exp
 from discreet.query.question import Question
 from discreet.statements.aggregate_functions import AggregateFunction, aggregate, column_for, over_columns, sql_of
 from discreet.statements.answer_windows import sort_key
-from discreet.statements.constants import number
+from discreet.statements.constants import number_of
 from discreet.statements.expressions import row_wise
 from discreet.statements.scope import Scope
 from discreet.statements.statement_text import Text, located
@@ -108,7 +108,7 @@ def order_entries(clause: exp.Order | None, items: Iterable[str], take: Take, te
     """The entries of ORDER BY over the columns of the answer; `items` names what is selected, in its order."""
     names = tuple(items)
     for entry in clause.expressions if clause else ():
-        place = number(entry.this)
+        place = number_of(entry.this)
         if isinstance(entry.this, exp.Literal) and place is None:
             raise text.refusal("a column or an expression", entry, "a text orders nothing; a name has double quotes.")
         # An alias comes before a column there, where it stands by itself.
@@ -128,7 +128,7 @@ def row_count(clause: exp.Expression | None, text: Text) -> int | None:
     if clause is None:
         return None
     node = clause.args.get("expression")
-    value = None if node is None else number(node)
+    value = None if node is None else number_of(node)
     extra = [part for part, held in clause.args.items() if held and part != "expression"]
     if extra or not isinstance(value, int) or value < 0:
         raise text.refusal(f"a whole number of rows after {clause.key.upper()}", clause, "write LIMIT 10 OFFSET 20.")

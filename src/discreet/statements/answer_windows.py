@@ -13,7 +13,7 @@ import ibis
 import ibis.expr.types as ir
 from sqlglot import exp
 
-from discreet.statements.constants import whole
+from discreet.statements.constants import whole_number_of
 from discreet.statements.refusals import refusal
 from discreet.statements.scope import Lower, Scope, matching
 from discreet.statements.statement_text import Text
@@ -170,12 +170,12 @@ def _function(name: str, arguments: list[exp.Expression], scope: Scope, lower: L
     if name in RANKS:
         return RANKS[name]()
     if name == NTILE:
-        return ibis.ntile(whole(arguments[0], scope, "a number of parts", least=1)) + 1
+        return ibis.ntile(whole_number_of(arguments[0], scope, "a number of parts", least=1)) + 1
     if not arguments:
         return scope.table.count()
     value: Any = lower(arguments[0], scope)
     if name in NEIGHBORS:
-        step = whole(arguments[1], scope, "a number of rows", least=0) if len(arguments) > 1 else 1
+        step = whole_number_of(arguments[1], scope, "a number of rows", least=0) if len(arguments) > 1 else 1
         return NEIGHBORS[name](value, step)
     found = TOTALS[name](value)
     return found.cast("float64") if name == "SUM" else found

@@ -12,12 +12,12 @@ LONGEST = 40
 """No column holds a whole number of so many digits."""
 
 
-def number(node: exp.Expression) -> int | float | None:
+def number_of(node: exp.Expression) -> int | float | None:
     """The number that a node is; None if it is not a number."""
     if isinstance(node, exp.Paren):
-        return number(node.this)
+        return number_of(node.this)
     if isinstance(node, exp.Neg):
-        value = number(node.this)
+        value = number_of(node.this)
         return None if value is None else -value
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
@@ -27,9 +27,9 @@ def number(node: exp.Expression) -> int | float | None:
     return int(digits) if len(digits) <= LONGEST else math.inf
 
 
-def whole(node: exp.Expression | None, scope: Scope, what: str, *, least: int) -> int:
+def whole_number_of(node: exp.Expression | None, scope: Scope, what: str, *, least: int) -> int:
     """The whole number that a node is; refuses other nodes and smaller numbers."""
-    value = None if node is None else number(node)
+    value = None if node is None else number_of(node)
     if node is None or not isinstance(value, int) or value < least:
         got = node if node is not None else exp.null()
         raise scope.text.refusal(f"{what} as a whole number of {least} or more", got, "write it as a number.")

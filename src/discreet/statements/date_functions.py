@@ -12,7 +12,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 from sqlglot import exp
 
-from discreet.statements.constants import number
+from discreet.statements.constants import number_of
 from discreet.statements.scope import Lower, Scope
 
 TIMESTAMP = dt.Timestamp(scale=6)
@@ -147,7 +147,7 @@ def added(node: exp.Add | exp.Sub, scope: Scope, lower: Lower) -> ir.Value:
     left, right, minus = node.this.unnest(), node.expression.unnest(), isinstance(node, exp.Sub)
     if isinstance(left, exp.Interval) and not minus:
         left, right = right, left
-    value, days = lower(left, scope), number(right)
+    value, days = lower(left, scope), number_of(right)
     if isinstance(right, exp.Interval):
         return _shifted(value, right, scope, minus=minus)
     if value.type().is_date() and isinstance(days, int):
@@ -199,7 +199,7 @@ def days_added(node: exp.TsOrDsAdd | exp.AddMonths, scope: Scope, lower: Lower) 
     sign, count = 1, node.expression
     if isinstance(count, exp.Mul):  # so the parser reads DATE_SUB
         sign, count = -1, count.this
-    days = number(count)
+    days = number_of(count)
     if not isinstance(days, int):
         raise scope.text.refusal("a constant whole number", node, "write it as a number.")
     unit = "M" if isinstance(node, exp.AddMonths) else "D"
@@ -208,7 +208,7 @@ def days_added(node: exp.TsOrDsAdd | exp.AddMonths, scope: Scope, lower: Lower) 
 
 def moved(node: exp.TimestampAdd, scope: Scope, lower: Lower) -> ir.Value:
     """Spark's DATEADD(unit, number, date) and TIMESTAMPADD, which return timestamps."""
-    count, unit = number(node.expression), UNITS.get(node.args["unit"].name.upper())
+    count, unit = number_of(node.expression), UNITS.get(node.args["unit"].name.upper())
     if not isinstance(count, int) or unit is None:
         raise scope.text.refusal(
             f"DATEADD of a constant number of {', '.join(UNITS)}", node, "write DATEADD(DAY, 7, d)."

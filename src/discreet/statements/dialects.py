@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 
 Means = tuple[str, str]
 """What is expected instead of a refused node, and the cure."""
@@ -146,5 +146,5 @@ def dialect_named(name: object) -> Dialect:
     """
     if isinstance(name, str) and name in DIALECTS:
         return DIALECTS[name]
-    cure = nearest(name, DIALECTS) if isinstance(name, str) else f"one of {', '.join(DIALECTS)}."
+    cure = nearest_name(name, DIALECTS) if isinstance(name, str) else f"one of {', '.join(DIALECTS)}."
     raise InvalidParameter(expected("a dialect of SQL that is known here", "dialect", name, cure))

@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT
 from discreet.statements import answer_windows, casts, date_formats, date_functions, epochs, rounding, string_functions
-from discreet.statements.constants import number, whole
+from discreet.statements.constants import number_of, whole_number_of
 from discreet.statements.refusals import refusal
 from discreet.statements.scope import Scope
 
@@ -101,7 +101,7 @@ def _number(node: exp.Expression, value: float, scope: Scope) -> ir.Value:
 
 
 def _literal(node: exp.Literal, scope: Scope) -> ir.Value:
-    value = number(node)
+    value = number_of(node)
     return ibis.literal(str(node.this)) if value is None else _number(node, value, scope)
 
 
@@ -127,7 +127,7 @@ def _check_time(node: exp.Literal, kinds: list[dt.DataType], scope: Scope) -> No
 
 
 def _negated(node: exp.Neg, scope: Scope) -> ir.Value:
-    value = number(node)
+    value = number_of(node)
     return ops.Negate(row_wise(node.this, scope)).to_expr() if value is None else _number(node, value, scope)
 
 
@@ -158,7 +158,7 @@ def _divided(node: exp.Div, scope: Scope) -> ir.Value:
 
 
 def _remainder(node: exp.Mod, scope: Scope) -> ir.Value:
-    if number(node.expression) == 0:
+    if number_of(node.expression) == 0:
         raise scope.text.refusal("a divisor above zero", node, "write another one.")
     return ops.Modulus(row_wise(node.this, scope), row_wise(node.expression, scope)).to_expr()
 
@@ -178,7 +178,7 @@ def _logarithm(node: exp.Log, scope: Scope) -> ir.Value:
     """LOG, with base 10 where no base is given, as in DuckDB."""
     if node.expression is None:
         return ops.Log10(row_wise(node.this, scope)).to_expr()
-    base = number(node.this)
+    base = number_of(node.this)
     if base not in (2, 10):
         raise scope.text.refusal("a logarithm of base e, 2 or 10", node, "write LN(x) divided by a constant.")
     operation = ops.Log2 if base == 2 else ops.Log10
@@ -186,7 +186,7 @@ def _logarithm(node: exp.Log, scope: Scope) -> ir.Value:
 
 
 def _power(node: exp.Pow, scope: Scope) -> ir.Value:
-    exponent = whole(node.expression, scope, "an exponent", least=1)
+    exponent = whole_number_of(node.expression, scope, "an exponent", least=1)
     return ops.Power(row_wise(node.this, scope), exponent).to_expr()
 
 

@@ -55,7 +55,7 @@ def known_tables(select: exp.Expression, text: Text, tables: Mapping[str, Known]
         if alias.this.quoted and any(other.casefold() == name.casefold() and other != name for other in known):
             cure = "in some dialects they are two tables, in others one: write another name."
             raise text.refusal("a name in double quotes that differs from a table's in more than case", alias, cure)
-        made = rows_of(part.this, text, known)
+        made = private_table_of(part.this, text, known)
         for hidden in [other for other in known if other.casefold() == name.casefold()]:
             del known[hidden]
         known[name] = made
@@ -95,7 +95,7 @@ def _part(node: exp.Expression, text: Text, tables: dict[str, Known]) -> JoinedT
     extra = [name for name, value in node.args.items() if value and name not in ("this", "alias")]
     if extra:
         raise refusal(node, text, part=extra[0])
-    return JoinedTable(rows_of(node.this, text, tables), alias.this if alias else None, node)
+    return JoinedTable(private_table_of(node.this, text, tables), alias.this if alias else None, node)
 
 
 def where_rows(select: exp.Select, scope: Scope) -> PrivateTable:
@@ -111,7 +111,7 @@ def where_rows(select: exp.Select, scope: Scope) -> PrivateTable:
     return table
 
 
-def rows_of(node: exp.Expression, text: Text, tables: Mapping[str, Known]) -> PrivateTable:
+def private_table_of(node: exp.Expression, text: Text, tables: Mapping[str, Known]) -> PrivateTable:
     """The private table that a SELECT of rows, inside FROM or WITH, returns."""
     while isinstance(node, exp.Paren | exp.Subquery) and not node.args.get("alias"):
         node = node.this
@@ -145,7 +145,7 @@ def _union(node: exp.SetOperation, text: Text, tables: Mapping[str, Known]) -> P
         )
         raise text.refusal_of(what, cure, *SET_OPERATIONS) or text.refusal(what, node, cure)
     known = known_tables(node, text, tables)
-    first, second = (rows_of(part, text, known) for part in (node.left, node.right))
+    first, second = (private_table_of(part, text, known) for part in (node.left, node.right))
     if len(first.columns) != len(second.columns):
         cure = "select as many columns in both, in the same order."
         raise text.refusal(f"{len(first.columns)} columns, as in the first SELECT", node.right, cure)

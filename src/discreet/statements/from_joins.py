@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from sqlglot import exp
 
-from discreet.errors import nearest
+from discreet.errors import nearest_name
 from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateTable
 from discreet.statements.expressions import row_wise
@@ -96,7 +96,7 @@ class Joined(Scope):
             raise self.text.refusal("a name that means one column", node, f"write {choices or 'another name'}.")
         check_unread(identifier, node, unread_columns(self.table), self.text)
         known = [name for _, columns in members for name in columns]
-        raise self.text.refusal("a known column", node, nearest(identifier.name, known))
+        raise self.text.refusal("a known column", node, nearest_name(identifier.name, known))
 
     def called(self, name: str) -> str:
         """What the statement calls a column of the table."""
@@ -223,7 +223,7 @@ def _links(scope: Scope, join: exp.Join, part: JoinedTable, where: exp.Expressio
             found = matching(identifier, part.columns)
             if len(found) != 1:
                 check_unread(identifier, node, unread_columns(part.table), scope.text)
-                cure = nearest(identifier.name, part.columns)
+                cure = nearest_name(identifier.name, part.columns)
                 raise scope.text.refusal(f"a column of {part.name}", node, cure)
             keys[found[0]] = scope.name(identifier, node)
         return Links(keys, (), ()), False
@@ -255,7 +255,7 @@ def _link(scope: Scope, condition: exp.Expression, part: JoinedTable) -> tuple[s
     found = matching(right.this, part.columns)
     if len(found) != 1:
         check_unread(right.this, right, unread_columns(part.table), scope.text)
-        raise scope.text.refusal(f"a column of {part.name}", right, nearest(right.name, part.columns))
+        raise scope.text.refusal(f"a column of {part.name}", right, nearest_name(right.name, part.columns))
     scope.check_qualifier(left)
     before = scope.name(left.this, left)
     return (found[0], before) if found[0] == before or not {found[0], before} & set(part.unit) else None

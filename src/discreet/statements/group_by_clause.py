@@ -28,7 +28,7 @@ def has_sets(clause: exp.Group | None, text: Text) -> bool:
     return found
 
 
-def listed(clause: exp.Group, text: Text) -> Iterator[exp.Expression]:
+def grouped_expressions(clause: exp.Group, text: Text) -> Iterator[exp.Expression]:
     """All expressions that it groups by."""
     yield from clause.expressions
     for one in _lists(clause, text):

@@ -16,11 +16,11 @@ from discreet.query.table import PrivateTable, Question
 from discreet.statements.aggregate_functions import AggregateFunction, column_for, default_name, is_aggregate
 from discreet.statements.answer_clauses import After, AnswerClauses, Take, order_entries, row_count
 from discreet.statements.answer_windows import has_window, over_groups, write_out
-from discreet.statements.constants import number
+from discreet.statements.constants import number_of
 from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
 from discreet.statements.expressions import row_wise
 from discreet.statements.from_clause import check_clauses, known_tables, scope_of, where_rows
-from discreet.statements.group_by_clause import LISTS, groupings, has_sets, listed
+from discreet.statements.group_by_clause import LISTS, grouped_expressions, groupings, has_sets
 from discreet.statements.notation import check_notation
 from discreet.statements.scope import Known, Scope, matching
 from discreet.statements.select_statement import Group, SelectStatement, with_limits_hint
@@ -184,7 +184,7 @@ def _chosen(clause: exp.Group, items: list[Item], scope: Scope) -> Iterator[int]
     for name, parts in clause.args.items():
         if parts and name not in ("expressions", "all", *LISTS):
             raise scope.text.refusal("lists of groups", clause, "write GROUP BY ROLLUP (a, b).")
-    for node in listed(clause, scope.text):
+    for node in grouped_expressions(clause, scope.text):
         place = _place(node, items, scope)
         if items[place].group is None:
             raise scope.text.refusal("groups by columns", node, "an aggregate is what is computed for each group.")
@@ -217,7 +217,7 @@ def _marked(item: Item, groups: tuple[Group, ...], sets: object, scope: Scope) -
 
 def _place(node: exp.Expression, items: list[Item], scope: Scope) -> int:
     """The selected expression that an entry of GROUP BY means: by its number, its name, or the same expression."""
-    ordinal = number(node)
+    ordinal = number_of(node)
     if ordinal is not None:
         if not isinstance(ordinal, int) or not 1 <= ordinal <= len(items):
             raise scope.text.refusal(f"a number from 1 to {len(items)}", node, "it counts the selected expressions.")

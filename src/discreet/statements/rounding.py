@@ -14,7 +14,7 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.statements.casts import toward_zero
-from discreet.statements.constants import number
+from discreet.statements.constants import number_of
 from discreet.statements.scope import Lower, Scope
 from discreet.statements.statement_text import located
 
@@ -28,7 +28,7 @@ EXACT = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren)
 
 def rounded(node: exp.Round | exp.Trunc, scope: Scope, lower: Lower) -> ir.Value:
     """The nearest number with so many decimals; or the next whole number toward zero."""
-    places = 0 if node.args.get("decimals") is None else number(node.args["decimals"])
+    places = 0 if node.args.get("decimals") is None else number_of(node.args["decimals"])
     if not isinstance(places, int) or abs(places) > MOST_PLACES:
         what = f"{node.key.upper()} to a constant number of decimals, at most {MOST_PLACES}"
         raise scope.text.refusal(what, node, "write ROUND(x, 2).")

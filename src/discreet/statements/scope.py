@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from sqlglot import exp
 
-from discreet.errors import InvalidQuery, nearest
+from discreet.errors import InvalidQuery, nearest_name
 from discreet.language.unsupported_columns import READ, cast_first
 from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateTable
@@ -80,7 +80,7 @@ class Scope:
             raise self.text.refusal("a known column", node, f'double quotes are exact: write "{close[0]}".')
         check_unread(identifier, node, unread_columns(self.table), self.text)
         quotes = " Write text in single quotes." if identifier.quoted else ""
-        raise self.text.refusal("a known column", node, nearest(identifier.name, self.table.columns) + quotes)
+        raise self.text.refusal("a known column", node, nearest_name(identifier.name, self.table.columns) + quotes)
 
     def over(self, table: PrivateTable) -> Self:
         """The same names for another table, made from this one."""
@@ -147,6 +147,6 @@ def table_named(node: exp.Table, tables: dict[str, Known], text: Text) -> Known:
     if len(matches) > 1:
         raise text.refusal("a name that means one table", node, "its case decides: write it in double quotes.")
     if not matches:
-        close = f"pass it by name, dp.sql(..., {node.name}=table)." if not tables else nearest(node.name, tables)
+        close = f"pass it by name, dp.sql(..., {node.name}=table)." if not tables else nearest_name(node.name, tables)
         raise InvalidQuery(f"Expected a known table, got {shown(node)} {text.place(node)}.\nHint: {close}")
     return tables[matches[0]]

@@ -12,7 +12,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 from sqlglot import exp
 
-from discreet.statements.constants import quoted, whole
+from discreet.statements.constants import quoted, whole_number_of
 from discreet.statements.scope import Lower, Scope
 
 MOST_TIMES = 100
@@ -30,20 +30,20 @@ def trimmed(node: exp.Trim, scope: Scope, lower: Lower) -> ir.Value:
 
 def substring(node: exp.Substring, scope: Scope, lower: Lower) -> ir.Value:
     """Characters from a place on, which counts from 1."""
-    start = whole(node.args.get("start"), scope, "the first place", least=1)
+    start = whole_number_of(node.args.get("start"), scope, "the first place", least=1)
     length = node.args.get("length")
-    count = None if length is None else whole(length, scope, "the length", least=0)
+    count = None if length is None else whole_number_of(length, scope, "the length", least=0)
     return lower(node.this, scope).substr(start - 1, count)
 
 
 def left(node: exp.Left, scope: Scope, lower: Lower) -> ir.Value:
     """The first characters. A negative number is refused: it drops the last characters, but not on Spark."""
-    return lower(node.this, scope).substr(0, whole(node.expression, scope, "the length", least=0))
+    return lower(node.this, scope).substr(0, whole_number_of(node.expression, scope, "the length", least=0))
 
 
 def right(node: exp.Right, scope: Scope, lower: Lower) -> ir.Value:
     """The last characters; a negative number is refused, as for LEFT."""
-    number = whole(node.expression, scope, "the length", least=0)
+    number = whole_number_of(node.expression, scope, "the length", least=0)
     return ops.StrRight(lower(node.this, scope), number).to_expr()
 
 
@@ -64,7 +64,7 @@ def position(node: exp.StrPosition, scope: Scope, lower: Lower) -> ir.Value:
 
 def padded(node: exp.Pad, scope: Scope, lower: Lower) -> ir.Value:
     """LPAD and RPAD to a constant length, which longer texts are cut to."""
-    length = whole(node.expression, scope, "the length", least=0)
+    length = whole_number_of(node.expression, scope, "the length", least=0)
     pad = node.args.get("fill_pattern")
     if pad is None and scope.text.dialect.name == "duckdb":
         raise scope.text.refusal("LPAD(x, 5, '0')", node, "name the character to fill with.")
@@ -77,7 +77,7 @@ def padded(node: exp.Pad, scope: Scope, lower: Lower) -> ir.Value:
 
 def repeated(node: exp.Repeat, scope: Scope, lower: Lower) -> ir.Value:
     """A text so many times, a constant number, as one text."""
-    times = whole(node.args.get("times"), scope, "how often", least=0)
+    times = whole_number_of(node.args.get("times"), scope, "how often", least=0)
     if times > MOST_TIMES or any(inner is not node for inner in node.find_all(exp.Repeat)):
         cure = "repeat it less often, or join the results by ||."
         raise scope.text.refusal(f"REPEAT of at most {MOST_TIMES} times, not inside of another", node, cure)
@@ -88,7 +88,7 @@ def repeated(node: exp.Repeat, scope: Scope, lower: Lower) -> ir.Value:
 def part(node: exp.SplitPart, scope: Scope, lower: Lower) -> ir.Value:
     """The part with a constant number; no text where there are fewer parts."""
     delimiter = quoted(node.args["delimiter"], scope, "the text to split by", least=1)
-    number = whole(node.args.get("part_index"), scope, "the number of the part", least=1)
+    number = whole_number_of(node.args.get("part_index"), scope, "the number of the part", least=1)
     value = lower(node.this, scope)
     found = ops.ArrayIndex(ops.StringSplit(value, delimiter), number - 1).to_expr()
     return found if number == 1 else ibis.cases((value.notnull(), found.fill_null("")))

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from discreet.query.table import PrivateTable
 from discreet.statements.aggregate_functions import column_for, over_columns, sql_of
-from discreet.statements.constants import number
+from discreet.statements.constants import number_of
 from discreet.statements.expressions import row_wise
 from discreet.statements.refusals import ROWS
 from discreet.statements.scope import Scope
@@ -110,7 +110,7 @@ def _null_without(name: str, counted: str) -> Callable[[Any], ir.Value]:
 
 def _named(node: exp.Expression, select: exp.Select, scope: Scope) -> str | None:
     """The column that an entry of GROUP BY names, by name or by number."""
-    place = number(node)
+    place = number_of(node)
     if isinstance(place, int) and 1 <= place <= len(select.expressions):
         node = select.expressions[place - 1]
         node = node.this if isinstance(node, exp.Alias) else node

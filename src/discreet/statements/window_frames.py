@@ -8,7 +8,7 @@ import ibis
 import ibis.expr.operations as ops
 from sqlglot import exp
 
-from discreet.statements.constants import number
+from discreet.statements.constants import number_of
 from discreet.statements.date_functions import CLOCK, interval
 from discreet.statements.scope import Scope
 
@@ -77,7 +77,7 @@ def _end(spec: exp.Expression, name: str, kind: str, window: exp.Window, scope: 
         if not 0 <= count <= MOST[kind]:
             raise scope.text.refusal("an interval of 0 or more", window, SPAN)
         return Span(SIDES[side] * count, unit)
-    found = number(value) if isinstance(value, exp.Expression) else None
+    found = number_of(value) if isinstance(value, exp.Expression) else None
     whole = isinstance(found, int)
     if found is None or side not in SIDES or not 0 <= found <= MOST[kind] or not (whole or kind == "RANGE"):
         what = f"a whole number of 0 to {MOST[kind]:,}" if kind == "ROWS" else f"a number of 0 to {MOST[kind]:,}"

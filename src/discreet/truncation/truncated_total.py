@@ -65,7 +65,7 @@ from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.query.explanation import Explanation
-from discreet.query.expression_documents import written
+from discreet.query.expression_documents import expression_document
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedApplication
 from discreet.query.shared_table import SharedTable
@@ -163,7 +163,7 @@ class AskedTotal(NamedTuple):
         """What is asked, as a document has it: the parts that were stated."""
 
         def stated() -> dict[str, Any]:
-            found: dict[str, Any] = {} if self.value is None else {"value": written(self.value.op())}
+            found: dict[str, Any] = {} if self.value is None else {"value": expression_document(self.value.op())}
             if self.limit != AUTO:
                 found["limit"] = self.limit if isinstance(self.limit, str) else int(self.limit)
             return found if self.most is None else {**found, "most": int(self.most)}

@@ -45,7 +45,7 @@ from discreet.exact.amounts import at_least_one, confidence_level, positive
 from discreet.exact.cached_property import cached_property
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import RandomWords, fresh_words
-from discreet.noise.weighted_sums import LAPLACE, within
+from discreet.noise.weighted_sums import LAPLACE, cached_quantile
 from discreet.privacy.definitions import Neighbors
 from discreet.sensitivity.workloads import neighbors_of
 from discreet.workloads.ordered import BITS, NoisyCells, OrderedQueries, checked_counts
@@ -217,4 +217,4 @@ class LaplaceCells(NoisyCells):
     def half_width(self, low: int, high: int, *, confidence: object = 0.95) -> float:
         """What that sum is off by at most, with this confidence: the quantile of its noise."""
         level = float(confidence_level(confidence))
-        return within(LAPLACE, tuple((self._form(low, high) * self._scale).tolist()), level, 1 / self._scale)
+        return cached_quantile(LAPLACE, tuple((self._form(low, high) * self._scale).tolist()), level, 1 / self._scale)

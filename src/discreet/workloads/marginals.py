@@ -40,7 +40,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import above_zero, at_least_one, positive
 from discreet.exact.cached_property import cached_property
 from discreet.noise.entropy import RandomWords
@@ -119,7 +119,7 @@ class Marginals:
     def _known(self, one: Sequence[str]) -> Set:
         if isinstance(one, str) or not all(name in self.sizes for name in one):
             wrong = one if isinstance(one, str) else next(name for name in one if name not in self.sizes)
-            raise InvalidParameter(expected("tuples of attributes", "sets", wrong, nearest(wrong, self.sizes)))
+            raise InvalidParameter(expected("tuples of attributes", "sets", wrong, nearest_name(wrong, self.sizes)))
         if len(set(one)) < len(one):
             raise InvalidParameter(expected("an attribute once in a set", "sets", tuple(one), "name each once."))
         return tuple(name for name in self.sizes if name in set(one))

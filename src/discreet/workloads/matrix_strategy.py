@@ -82,7 +82,7 @@ def _laplace(squares: bytes, cells: int, number: int) -> Integers:
     return find(queries, starts=STARTS).matrix
 
 
-def rows_of(sizes: Sequence[int], table: CellTable) -> Reals:
+def cell_rows(sizes: Sequence[int], table: CellTable) -> Reals:
     """One row for each cell of a table, over all cells of the domain."""
     whole: Reals = np.ones((1, 1))
     for axis, size in enumerate(sizes):
@@ -106,7 +106,7 @@ class MatrixStrategy:
         self, sizes: Sequence[int], tables: Sequence[CellTable], *, gaussian: bool, matrix: Integers | None = None
     ) -> None:
         self.sizes, self._tables = tuple(sizes), tuple(tables)
-        rows = [rows_of(self.sizes, table) for table in self._tables]
+        rows = [cell_rows(self.sizes, table) for table in self._tables]
         if matrix is None:
             weighted = [math.sqrt(table.weight) * one for table, one in zip(self._tables, rows, strict=True)]
             matrix = _best(OrderedQueries.of(np.concatenate(weighted)), gaussian=gaussian)

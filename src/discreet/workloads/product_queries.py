@@ -34,7 +34,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import at_least_one, confidence_level, positive, root_above
 from discreet.exact.cached_property import cached_property
 from discreet.mechanisms.gaussian import Gaussian
@@ -210,7 +210,7 @@ class NoisyProducts(Mapping[Set, Reals]):
 def _queries(name: str, kind: object, sizes: Mapping[str, int]) -> OrderedQueries:
     """What is asked along an attribute."""
     if name not in sizes:
-        raise InvalidParameter(expected("attributes of the tables", "along", name, nearest(name, sizes)))
+        raise InvalidParameter(expected("attributes of the tables", "along", name, nearest_name(name, sizes)))
     if sizes[name] > MOST_VALUES:
         cure = "make its values wider."
         raise InvalidParameter(expected(f"at most {MOST_VALUES:,} values along {name}", "sizes", sizes[name], cure))

@@ -31,7 +31,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.workloads.cell_tables import Axes, CellStrategy, CellTable, others_of
-from discreet.workloads.matrix_strategy import MOST_CELLS, MOST_ENTRIES, rows_of
+from discreet.workloads.matrix_strategy import MOST_CELLS, MOST_ENTRIES, cell_rows
 from discreet.workloads.product_bound import least_of_products
 from discreet.workloads.split_products import squares_of
 
@@ -56,7 +56,7 @@ def least_total(sizes: Sequence[int], tables: Sequence[CellTable]) -> float | No
     queries = sum(math.prod(table.shape(sizes)) for table in tables)
     if cells > MOST_CELLS or cells * queries > MOST_ENTRIES:
         return least_of_products(sizes, tables, [squares_of(table) for table in tables], work=WORK)
-    rows = np.concatenate([math.sqrt(table.weight) * rows_of(sizes, table) for table in tables])
+    rows = np.concatenate([math.sqrt(table.weight) * cell_rows(sizes, table) for table in tables])
     roots = np.sqrt(np.maximum(np.linalg.eigvalsh(rows.T @ rows), 0.0))
     return float(roots.sum()) ** 2 / cells
 

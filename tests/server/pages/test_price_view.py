@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.query.explanation import Accuracy, ErrorOf
-from discreet.server.pages.price_view import ExpectedError, PriceView, first_price, number, prices, span_of
+from discreet.server.pages.price_view import ExpectedError, PriceView, first_price, prices, span_of, three_digits
 
 SUFFIXES = {
     ErrorOf.VALUE: "",
@@ -63,4 +63,4 @@ def test_what_is_offered_fits(left: Fraction) -> None:
 
 @pytest.mark.parametrize(("amount", "text"), [(0.0, "0"), (1e-9, "1.00e-09"), (999_999, "1,000,000"), (12.345, "12.3")])
 def test_numbers_have_three_digits(amount: float, text: str) -> None:
-    assert number(amount) == text
+    assert three_digits(amount) == text

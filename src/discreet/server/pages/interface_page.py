@@ -62,7 +62,7 @@ def endpoint_view(method: str, path: str, operation: Mapping[str, Any]) -> dict[
     return {
         "method": method,
         "path": Markup("/<wbr>").join(path.split("/")),
-        "about": written(operation.get("description", "")),
+        "about": docstring_markup(operation.get("description", "")),
         "who": who_may(operation),
         "parameters": [parameter_view(one) for one in operation.get("parameters", ())],
         "body": None if body is None else type_text(body),
@@ -94,7 +94,7 @@ def parameter_view(given: Mapping[str, Any]) -> dict[str, Any]:
         "place": given["in"],
         "type": type_text(given["schema"]),
         "needed": bool(given.get("required")),
-        "about": written(given.get("description", "")),
+        "about": docstring_markup(given.get("description", "")),
     }
 
 
@@ -107,7 +107,7 @@ def body_view(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     ]
     return {
         "name": name,
-        "about": written(schema.get("description", "")),
+        "about": docstring_markup(schema.get("description", "")),
         "fields": fields,
         "words": [str(word) for word in schema.get("enum", ())],
     }
@@ -158,10 +158,10 @@ def answer_text(content: Mapping[str, Any]) -> Markup:
     return Markup(", ").join(escape(kind) for kind in content) or Markup("nothing")
 
 
-def written(text: str) -> Markup:
+def docstring_markup(text: str) -> Markup:
     r"""A docstring as a page shows it: what stands between backticks as code, and one paragraph.
 
-    >>> written("Their number,\n`key_count`, and <more>.")
+    >>> docstring_markup("Their number,\n`key_count`, and <more>.")
     Markup('Their number, <span class="code">key_count</span>, and &lt;more&gt;.')
     """
     parts: Sequence[str] = re.split(r"`+([^`]*)`+", " ".join(text.split()))

@@ -60,12 +60,16 @@ class ExpectedError:
         if found["of"] == "/n":
             if rows:
                 note = f"in a group of {rows:,} rows"
-                return cls(name=name, statistic=statistic, amount=amount / rows, shown=number(amount / rows), note=note)
+                return cls(
+                    name=name, statistic=statistic, amount=amount / rows, shown=three_digits(amount / rows), note=note
+                )
             note = "n: the rows of a group. Say above how many you expect, to see the error itself."
-            return cls(name=name, statistic=statistic, amount=amount, shown=number(amount), suffix=" / n", note=note)
+            return cls(
+                name=name, statistic=statistic, amount=amount, shown=three_digits(amount), suffix=" / n", note=note
+            )
         note = found["more"].lstrip(",; ")
         suffix = f" {found['of'].strip()}" if found["of"].strip() else ""
-        return cls(name=name, statistic=statistic, amount=amount, shown=number(amount), suffix=suffix, note=note)
+        return cls(name=name, statistic=statistic, amount=amount, shown=three_digits(amount), suffix=suffix, note=note)
 
     def along(self, points: Sequence[tuple[float, ExpectedError]]) -> ExpectedError:
         """The same with its errors at other prices."""
@@ -81,10 +85,10 @@ class ExpectedError:
         )
 
 
-def number(amount: float) -> str:
+def three_digits(amount: float) -> str:
     """A number with three digits, as a person reads it.
 
-    >>> number(16134.2), number(0.01234), number(149.0), number(3e9)
+    >>> three_digits(16134.2), three_digits(0.01234), three_digits(149.0), three_digits(3e9)
     ('16,100', '0.0123', '149', '3.00e+09')
     """
     if amount != 0 and not 1e-4 <= abs(amount) < 1e6:
