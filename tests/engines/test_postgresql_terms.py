@@ -115,6 +115,19 @@ def test_patterns_mean_what_they_say() -> None:
     assert r"ILIKE 'a\\'" in written(table.select(m=table.s.ilike("a\\")))
 
 
+@pytest.mark.parametrize(
+    "expr",
+    [_.n.cast("string") < "B", _.n.cast("string").between("a", "B"), ibis.cases((_.n > 3, "a"), else_="B") >= "b"],
+    ids=str,
+)
+def test_computed_texts_are_ordered_by_their_bytes(expr: Any) -> None:
+    """A column has a collation of its own; a text that was made has the database's, under which a is before B."""
+    table = ibis.table({"n": "int64", "s": "string"}, name="t")
+    assert 'COLLATE "C"' in written(table.select(found=expr))
+    assert 'MAX((CAST("t0"."n" AS VARCHAR) COLLATE "C"))' in written(table.agg(found=_.n.cast("string").max()))
+    assert "COLLATE" not in written(table.select(found=(_.n < 3) & (_.s == "a")))
+
+
 def test_truth_values_become_numbers_by_way_of_short_ones() -> None:
     table = ibis.table({"b": "boolean"}, name="t")
     assert 'CAST(CAST("t0"."b" AS INT) AS BIGINT)' in written(table.select(m=table.b.cast("int64")))

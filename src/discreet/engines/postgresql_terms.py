@@ -15,12 +15,15 @@ Proof
     after scaling b where it is beyond 2^500. Where the arguments cannot be so small (`least_magnitude`) nothing is
     added. A backslash in a pattern is an escape, and raises at a pattern's end: it is doubled. Decimals beyond the
     doubles are told apart as decimals, before the cast; amounts of money, which Ibis takes for decimals, are made some.
+    Texts are ordered under the collation "C": those that no column holds would be under the database's.
 Rounding
     A product within one part in 2^53 of half the smallest double is taken for zero.
 Source
     PostgreSQL's float8_mul, float8_div and dexp (src/include/utils/float.h, src/backend/utils/adt/float.c).
 Mutant
     underflow-raises: products are left as they are; killed by test_products_that_vanish_are_zero.
+    texts-in-the-databases-order: texts that were computed are ordered as the database orders its own; killed by
+    test_computed_texts_are_ordered_by_their_bytes.
 """
 
 from __future__ import annotations
@@ -51,6 +54,7 @@ SAFE = 2.0**-900
 TIMES = "__discreet_times"
 OVER = "__discreet_over"
 EXP = "__discreet_exp"
+BYTES = "__discreet_bytes"
 DECIMAL = "__discreet_decimal"
 TEMPLATES = {
     TIMES: "SELECT CASE WHEN l IS NULL OR r IS NULL THEN NULL "
@@ -67,8 +71,9 @@ TEMPLATES = {
     "WHEN l < -1e308 THEN CAST('-Inf' AS DOUBLE PRECISION) WHEN ABS(l) < 1e-300 THEN {0} "
     "WHEN l - l = 0 THEN CAST(l AS DOUBLE PRECISION) END FROM (SELECT CAST({l} AS NUMERIC) AS l OFFSET 0) AS p",
     EXP: "SELECT CASE WHEN l < {-708} THEN {0} ELSE EXP(l) END FROM (SELECT {l} AS l OFFSET 0) AS p",
+    BYTES: '{l} COLLATE "C"',
 }
-"""Scalar sub-queries, which name their arguments once; OFFSET 0 keeps the planner from writing them out again."""
+"""Mostly scalar sub-queries, which name arguments once; OFFSET 0 keeps the planner from writing them out again."""
 
 
 def portable(table: ir.Table) -> ir.Table:
@@ -77,7 +82,7 @@ def portable(table: ir.Table) -> ir.Table:
 
 
 def spelled_out(statement: sge.Expression) -> sge.Expression:
-    """A statement with our own functions replaced by the sub-queries that they stand for."""
+    """A statement with our own functions replaced by what they stand for."""
     statement = statement.copy()  # Ibis puts one node in several places
     for node in reversed(list(statement.find_all(sge.Anonymous))):  # from the innermost
         template = _template(node.name)
@@ -112,6 +117,10 @@ def _over(l, r): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E7
 
 @ibis.udf.scalar.builtin(name=DECIMAL, signature=((dt.Decimal(None, None),), dt.float64))
 def _decimal(l): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E741 (as above)
+
+
+@ibis.udf.scalar.builtin(name=BYTES, signature=((dt.string,), dt.string))
+def _bytes(l): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E741 (as above)
 
 
 @ibis.udf.scalar.builtin(name=EXP, signature=((dt.float64,), dt.float64))
@@ -209,6 +218,14 @@ def _hash(op: ops.Hash) -> ops.Node:
     return node
 
 
+def _in_order_of_bytes(op: ops.Node) -> ops.Node:
+    """Texts that no column holds, such as a number's, would be ordered as the database orders its own."""
+    first, *others = op.args
+    if not first.dtype.is_string():
+        return op
+    return type(op)(_bytes(first.to_expr()).op(), *others)
+
+
 def _same(op: ops.IdenticalTo) -> ops.Node:
     """IS NOT DISTINCT FROM in two equalities, by which PostgreSQL can hash."""
     left, right = op.left.to_expr(), op.right.to_expr()
@@ -239,6 +256,8 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.Modulus: _modulus,
     JOINED_BACKWARDS: reversed_again,
     **dict.fromkeys((ops.DateAdd, ops.DateSub, ops.TimestampAdd, ops.TimestampSub), _shifted),
+    **dict.fromkeys((ops.Less, ops.LessEqual, ops.Greater, ops.GreaterEqual, ops.Between), _in_order_of_bytes),
+    **dict.fromkeys((ops.Min, ops.Max), _in_order_of_bytes),
     ops.Hash: _hash,
     ops.IdenticalTo: _same,
 }

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import ibis
 import pyarrow as pa
 import pytest
 
@@ -258,6 +259,29 @@ def test_collations_of_the_callers_move_nothing(postgresql: Any) -> None:
     table = protected(postgresql.table("wards"), bounds={}, keys={"ward": ["north", "North", "south"]})
     assert table.group_by("ward").agg(n=lambda t: t.count()).release(epsilon=10**5)["n"].tolist() == [1, 0, 1]
     assert table.agg(n=table.ward.count(where=table.ward.like("n%"))).release(epsilon=10**5)["n"].tolist() == [1]
+
+
+@only("postgresql")
+def test_the_order_of_a_database_is_not_that_of_texts(postgresql: Any) -> None:
+    """Of those that were computed, which have no column's collation: 'b' is after 'C', whatever a dictionary says."""
+    con = postgresql.con
+    con.execute("DROP DATABASE IF EXISTS english")
+    con.execute(
+        "CREATE DATABASE english ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C' TEMPLATE template0"
+    )
+    backend = ibis.postgres.connect(host=con.info.host, user=con.info.user, database="english")
+    try:
+        assert backend.con.execute("SELECT 'b' < 'C'").fetchone() == (True,)
+        table = protected(stored(backend, "visits"), unit="person", max_rows=2, max_groups=1)
+        word = ibis.cases((table.x > 2.5, "b"), else_="C")
+        by_unit = table.per_unit(last=word.max()).agg(n=lambda t: t.count(where=t.last == "b"))
+        by_row = table.agg(n=table.x.count(where=word < "C"), between=table.x.count(where=word.between("B", "Z")))
+        answer = by_row.release(epsilon=10**5)
+        assert (answer["n"].tolist(), answer["between"].tolist()) == ([0], [2])
+        assert by_unit.release(epsilon=10**5)["n"].tolist() == [2]
+    finally:
+        backend.disconnect()
+        con.execute("DROP DATABASE english")
 
 
 @only("postgresql")
