@@ -85,10 +85,21 @@ def test_what_is_let_be_is_not_what_is_meant() -> None:
     assert all(name.startswith(PREFIX) for name in FIXED)
 
 
-@pytest.mark.parametrize("name", ["arrow.maxRecordsPerBatch", "rangeExchange.sampleSizePerPartition"])
-def test_no_answer_fails_by_the_size_of_its_parts(name: str) -> None:
-    """With 0, which Spark takes, each answer failed after its charge; see `conformance/test_settings.py`."""
-    conf: Any = Conf({f"spark.sql.execution.{name}": "0"})
+@pytest.mark.parametrize("size", ["0", "-1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "execution.arrow.maxRecordsPerBatch",
+        "execution.rangeExchange.sampleSizePerPartition",
+        "execution.pandas.udf.buffer.size",
+        "files.maxPartitionBytes",
+        "parquet.columnarReaderBatchSize",
+        "orc.columnarReaderBatchSize",
+    ],
+)
+def test_no_answer_fails_by_the_size_of_its_parts(name: str, size: str) -> None:
+    """With sizes that Spark takes, each answer failed after its charge or was of no rows; see `conformance`."""
+    conf: Any = Conf({f"spark.sql.{name}": size})
     with our_settings(SimpleNamespace(conf=conf)):
-        assert int(conf.made[f"spark.sql.execution.{name}"]) > 0
-    assert conf.made == {f"spark.sql.execution.{name}": "0"}
+        assert int(conf.made[f"spark.sql.{name}"].removesuffix("MB")) > 0
+    assert conf.made == {f"spark.sql.{name}": size}

@@ -21,6 +21,8 @@ Mutant
     test_no_row_is_passed_over.
     parts-of-no-rows: a size by which each answer fails is let be; killed by
     test_no_answer_fails_by_the_size_of_its_parts.
+    files-of-no-rows: a size by which no file has a row is let be; killed by
+    test_no_answer_fails_by_the_size_of_its_parts.
 """
 
 from __future__ import annotations
@@ -49,6 +51,10 @@ FIXED = {
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",  # with 0 every answer fails, after its charge
     "spark.sql.execution.rangeExchange.sampleSizePerPartition": "100",  # likewise
+    "spark.sql.execution.pandas.udf.buffer.size": "65536",  # likewise, where noise is added on executors
+    "spark.sql.files.maxPartitionBytes": "128MB",  # likewise; with -1 no file has a row
+    "spark.sql.parquet.columnarReaderBatchSize": "4096",  # with 0 no answer comes to an end, with -1 each fails
+    "spark.sql.orc.columnarReaderBatchSize": "4096",  # likewise
 }
 """What the meaning of a statement depends on, and whether a row can make it raise."""
 

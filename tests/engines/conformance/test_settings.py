@@ -36,6 +36,10 @@ OTHER = {
     "spark.sql.execution.arrow.useLargeVarTypes": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
     "spark.sql.execution.rangeExchange.sampleSizePerPartition": "0",
+    "spark.sql.execution.pandas.udf.buffer.size": "0",
+    "spark.sql.files.maxPartitionBytes": "-1",
+    "spark.sql.parquet.columnarReaderBatchSize": "-1",
+    "spark.sql.orc.columnarReaderBatchSize": "-1",
     "spark.sql.datetime.java8API.enabled": "true",
     "spark.sql.icu.caseMappings.enabled": "false",
     "spark.sql.storeAssignmentPolicy": "STRICT",
@@ -97,6 +101,18 @@ def questions(backend_of: Backends) -> list[tuple[Any, Any]]:
 
 def totals(questions: list[tuple[Any, Any]]) -> list[Any]:
     return [[block.tolist() for block in engine.totals(plan)] for engine, plan in questions]
+
+
+def test_no_size_of_parts_hides_rows(session: Any, backend_of: Backends, tmp_path: Path) -> None:
+    """With a size below zero Spark takes each file for empty, and says nothing."""
+    pq.write_table(pa.table({"who": range(100)}), tmp_path / "rows.parquet")
+    stored = backend_of("spark").read_parquet(tmp_path / "rows.parquet")
+    session.conf.set("spark.sql.files.maxPartitionBytes", "-1")
+    assert session.read.parquet(str(tmp_path / "rows.parquet")).count() == 0  # the fault itself
+    for name, value in OTHER.items():
+        session.conf.set(name, value)
+    table = dp.protect(stored, unit="who", max_rows=1, budget=dp.Budget(epsilon=10**6), name="rows")
+    assert table.agg(n=_.count()).release(epsilon=10**5)["n"].tolist() == [100]
 
 
 @pytest.fixture(scope="module")
