@@ -110,6 +110,24 @@ def test_a_refused_release_counts_nowhere() -> None:
     assert budget.remaining.epsilon == first.remaining.epsilon == 0
 
 
+def test_a_frozen_budget_draws_nothing_of_any_part() -> None:
+    """Neither of a part that others paid for, nor of a part of it; with the levels around it open again, it is free."""
+    for stop in ("freeze", "close"):
+        whole = dp.Budget(epsilon=1)
+        level = dp.Budget(parent=whole, epsilon=1, name="alice")
+        first, second = of(level, 2, 1)
+        first.reserve(charge("0.5"))
+        [inside] = of(second, 1, 1)  # type: ignore[arg-type]  # parts of a part
+        getattr(whole, stop)(by="carol", why="a report of an attack")
+        for part in (second, inside):
+            with pytest.raises(dp.BudgetExceeded, match=r"to be open|that is open"):
+                part.reserve(charge("0.5", key=1))
+        if stop == "freeze":
+            whole.unfreeze(by="carol", why="it was none")
+            second.reserve(charge("0.5", key=1))
+        assert whole.spent.epsilon == Fraction(1, 2)
+
+
 def test_answers_of_parts_that_others_paid_for_are_kept() -> None:
     budget = dp.Budget(epsilon=1)
     first, second = of(budget, 2, 1)

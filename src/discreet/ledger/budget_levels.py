@@ -215,7 +215,9 @@ class LevelVerbs:
                 continue
 
     def freeze(self, *, by: str, why: str) -> None:
-        """Has nothing charged to this level, or in it, until `unfreeze`; stored answers are given still."""
+        """Has nothing charged to this level, or in it, and nothing drawn for what was charged before, until `unfreeze`;
+        stored answers are given still.
+        """
         self._record(FREEZE, by, why)
 
     def unfreeze(self, *, by: str, why: str) -> None:

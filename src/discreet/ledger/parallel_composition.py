@@ -30,6 +30,8 @@ Source
 Mutant
     dearest-part-alone: the largest part is charged, however many a unit may be in; killed by
     test_what_is_recorded_covers_the_dearest_parts.
+    free-while-frozen: what costs nothing more is drawn from a frozen budget; killed by
+    test_a_frozen_budget_draws_nothing_of_any_part.
     rho-for-nothing: what costs no more epsilon is free, whatever it costs in rho and delta; killed by
     test_every_amount_is_recorded.
 """
@@ -42,7 +44,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NoReturn
 
-from discreet.errors import LedgerError, expected
+from discreet.errors import BudgetExceeded, LedgerError, expected
 from discreet.ledger.allowance import NOTHING, Spending, added
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.ledger import Charge, Entry
@@ -70,6 +72,7 @@ class Parts:
             spent[part] = added(spent[part], charge.cost)
             lacking = _lacking(dearest(spent, self._most), self._recorded)
             if lacking == NOTHING:
+                self._check_open()
                 self._spent = spent
                 return Reservation(number=0, store=lambda _, answer: self._keep(charge.key, answer))
             due = _due(charge, lacking)
@@ -77,6 +80,12 @@ class Parts:
             self._recorded = added(self._recorded, due.cost)
             self._spent = spent
             return reservation
+
+    def _check_open(self) -> None:
+        """Refuses what costs nothing more as the budget behind refuses a charge, where it is frozen or closed."""
+        if self.behind.standing != "open":
+            cure = "repeat an earlier release (its stored answer is free), or ask the curator."
+            raise BudgetExceeded(expected("a budget that is open", "budget", self.behind.standing, cure))
 
     def stored(self, key: str) -> bytes | None:
         """The answer to a question that was asked before."""
@@ -141,6 +150,11 @@ class PartBudget:
     def remaining(self) -> Guarantee:
         """What is left of each sum; what other parts have paid for costs nothing more."""
         return self._parts.behind.remaining
+
+    @property
+    def standing(self) -> str:
+        """Whether anything may be drawn of a part: that of the budget behind."""
+        return self._parts.behind.standing
 
     @property
     def remaining_queries(self) -> Callable[..., int]:
