@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import shutil
 import signal
@@ -19,6 +21,7 @@ from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
 from discreet.ledger import file_location, sqlite_store
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.file_ledger import FileLedger, create, statement
+from discreet.ledger.file_locks import Descriptor
 from discreet.ledger.ledger import Charge
 
 MakeCharge = Callable[..., Charge]
@@ -218,6 +221,35 @@ print(budget.spent)
 """
     assert run(program, path).splitlines() == ["True", "True", "epsilon=0.1", "epsilon=0.2"]
     assert [entry.answered for entry in statement(path).entries] == [True, False]
+
+
+def test_a_file_whose_size_is_unknown_is_refused_and_nothing_charged(
+    used: Path, charge: MakeCharge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each time that it is asked for: what fails costs nothing, in our words, and the ledger works on."""
+
+    def refused(times: int) -> Callable[[Descriptor], os.stat_result | None]:
+        left, real = itertools.count(-times), Descriptor.status
+
+        def status(held: Descriptor) -> os.stat_result | None:
+            if next(left) == 0:
+                raise OSError(errno.EIO, "Input/output error")
+            return real(held)
+
+        return status
+
+    ledger, failures = FileLedger(used, ONE), 0
+    for times in range(8):
+        before = ledger.spent().epsilon
+        with monkeypatch.context() as patched:
+            patched.setattr(Descriptor, "status", refused(times))
+            try:
+                ledger.reserve(charge())
+            except LedgerError:
+                failures += 1
+                before -= Fraction(1, 10)
+        assert ledger.spent().epsilon == before + Fraction(1, 10)
+    assert failures >= 3
 
 
 # Places

@@ -51,7 +51,7 @@ class FileLedger(ChainedLedger):
             upgrade(database)
             # Nothing is written, but a file that can only be read is refused now and not at the first charge.
             database.execute("INSERT INTO line SELECT * FROM line WHERE FALSE")
-        self._size = self._store.size()
+            self._size = self._store.size()
         self._store.mark(self._head.position)
 
     @property
@@ -76,8 +76,9 @@ class FileLedger(ChainedLedger):
                 self._pending = follow_from(database, self._head)
                 self._store.check_newest(self._pending.position)
                 yield database
+                self._size = self._store.size()  # before COMMIT: what fails now leaves no charge behind
             # Only now: had COMMIT failed, the next look at the file would miss a line that was never there.
-            self._head, self._size = self._pending, self._store.size()
+            self._head = self._pending
             self._store.mark(self._head.position)
 
     def _catch_up(self) -> None:

@@ -117,7 +117,8 @@ class Store:
 
     def size(self) -> int:
         """How many bytes the file has."""
-        return (self._descriptor.status() or Path(self.path).stat()).st_size
+        with translated(self.path):
+            return (self._descriptor.status() or Path(self.path).stat()).st_size
 
     def close(self) -> None:
         """Lets go of the file until the next transaction."""
