@@ -25,6 +25,7 @@ from discreet.answers.answer_file import (
     remove_leftovers,
     sha256_of,
     write_tables,
+    writing,
 )
 from discreet.ledger.budget import Reservation
 
@@ -56,7 +57,8 @@ def test_a_folder_that_takes_no_file_is_refused(tmp_path: Path, monkeypatch: pyt
         raise PermissionError(13, "no")
 
     monkeypatch.setattr(os, "open", refused)
-    with pytest.raises(dp.InvalidParameter, match="can be written to"), drafting(tmp_path / "a.parquet"):
+    path = tmp_path / "a.parquet"
+    with pytest.raises(dp.InvalidParameter, match="can be written to"), writing(path), drafting(path):
         pass
 
 

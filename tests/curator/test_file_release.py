@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -318,6 +319,48 @@ def test_a_release_that_was_cut_off_before_its_name_is_finished(
     assert asked(later, keys).release(epsilon=1, to=to).path.read_bytes() == whole
     assert list(to.parent.iterdir()) == [to]
     assert (len(engine.spent), other.spent, later.budget.spent.epsilon) == (1, [], Fraction(1))
+
+
+@pytest.mark.parametrize("call", ["replace", "unlink"])
+def test_a_disk_that_fails_after_the_record_says_that_a_repeat_is_free(
+    keys: str, to: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    table, engine = watched()
+    real: Any = getattr(Path, call)
+
+    def fails_once(path: Path, *more: Any, **how: Any) -> Any:
+        if table.budget.entries() and table.budget.entries()[0].answered:
+            monkeypatch.setattr(Path, call, real)
+            raise OSError(28, "No space left on device")
+        return real(path, *more, **how)
+
+    monkeypatch.setattr(Path, call, fails_once)
+    with pytest.raises(dp.InvalidParameter, match=r"No space left[\s\S]*is free"):
+        asked(table, keys).release(epsilon=1, to=to)
+    assert asked(table, keys).release(epsilon=1, to=to).rows == GROUPS
+    assert [path.name for path in to.parent.iterdir()] == [to.name]
+    assert engine.spent == [Fraction(1)] == [table.budget.spent.epsilon]
+
+
+def test_a_power_cut_leaves_what_is_on_record(keys: str, to: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name that the record gives to the draft is on the disk before the record."""
+    table, _ = watched()
+    order: list[str] = []
+    flushed, committed = os.fsync, table.budget._commit
+
+    def fsync(file: int) -> None:
+        name = Path(f"/proc/self/fd/{file}").readlink()
+        order.append("folder" if [one.suffix for one in name.glob(".answer*")] == [".whole"] else "file")
+        flushed(file)
+
+    def commit(number: int, answer: bytes) -> None:
+        order.append("record")
+        committed(number, answer)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(dp.Budget, "_commit", lambda _, *what: commit(*what))
+    asked(table, keys).release(epsilon=1, to=to)
+    assert order == ["file", "folder", "record"]
 
 
 def test_a_connection_that_reads_no_file_gets_the_keys(keys: str, to: Path) -> None:

@@ -149,17 +149,18 @@ def test_what_was_answered_in_memory_is_written_as_well(country: Made, tmp_path:
     assert table.budget.spent.epsilon == 1
 
 
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")], ids=repr)
 def test_a_folder_that_waits_for_its_name_is_given_it(
-    country: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    country: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException
 ) -> None:
-    """As after a process that was killed when the answer was on record, and had no name yet."""
+    """As after a process that was killed, or a disk that failed, when the answer was on record and had no name yet."""
     table = country()
 
     def killed(*_: object) -> None:
-        raise KeyboardInterrupt
+        raise failure
 
     monkeypatch.setattr(level_files, "named_folder", killed)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises((KeyboardInterrupt, InvalidParameter), match=r"^$|No space left[\s\S]*is free"):
         asked(table).release(epsilon=1, to=tmp_path / "counts")
     monkeypatch.undo()
     assert not (tmp_path / "counts").exists()

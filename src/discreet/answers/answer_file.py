@@ -20,6 +20,7 @@ from discreet.answers.receipt import Receipt
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.given_values import path_of
 from discreet.guesses.answer_words import ReleasedNames
+from discreet.ledger.file_location import flush_folder
 
 ENDING = ".parquet"
 RECEIPT = b"discreet"
@@ -100,12 +101,19 @@ def sha256_of(path: Path) -> str:
 
 
 @contextmanager
-def drafting(path: Path) -> Iterator[Path]:
-    """A new file beside `path` to write to, which others see is written to; gone afterwards, if it has this name still.
+def writing(to: object) -> Iterator[None]:
+    """Turns what the disk raises, before or after a charge, into a refusal with a cure."""
+    try:
+        yield
+    except OSError as error:
+        got = f"{to} ({error.strerror or type(error).__name__})"
+        cure = "see to it, or give another path. An answer that was charged and is on record is free: release it again."
+        raise InvalidParameter(expected("a folder that can be written to", "to", got, cure)) from error
 
-    Raises:
-        InvalidParameter: none can be made there.
-    """
+
+@contextmanager
+def drafting(path: Path) -> Iterator[Path]:
+    """A new file beside `path` to write to, which others see is taken; gone afterwards, if it has this name still."""
     made = _drafted(path)
     try:
         with made.open("rb") as file:
@@ -124,15 +132,17 @@ def _drafted(path: Path) -> Path:
             os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             continue
-        except OSError:
-            break
-        return made
-    raise InvalidParameter(expected("a folder that can be written to", "to", str(path), "give another path."))
+        break
+    return made
 
 
 def finished(made: Path) -> Path:
-    """The name of a draft that is whole, from now on: it waits for the record, and then for its own."""
-    return made.replace(made.with_suffix(WHOLE))
+    """The name of a draft that is whole, from now on: it waits for the record, and then for its own. A power cut leaves
+    it there.
+    """
+    whole = made.replace(made.with_suffix(WHOLE))
+    flush_folder(made.parent)
+    return whole
 
 
 def remove_leftovers(path: Path, on_record: Callable[[Path], bool]) -> None:

@@ -56,6 +56,7 @@ from discreet.answers.answer_file import (
     remove_leftovers,
     sha256_of,
     write_tables,
+    writing,
 )
 from discreet.answers.release import beside
 from discreet.answers.stored_answers import unpacked
@@ -87,19 +88,21 @@ def in_file(desk: ReleaseContext, order: FileRelease, charge: Charge, *, fresh: 
     """The file of a release: the one on record, or a new one.
 
     Raises:
-        InvalidParameter: nothing can be written there, or would replace a file. Nothing is spent.
+        InvalidParameter: nothing can be written there, or would replace a file. Nothing is spent, or the answer is on
+            record and waits for its name: the same release is free.
         InvalidQuery: the answer on record cannot be given. Nothing is spent.
         BudgetExceeded: nothing is spent.
         EngineError: something failed, in the engine or at the disk. The charge stays spent.
     """
-    path = checked_path(order.to)
-    return once(
-        desk.budget,
-        order.key,
-        stored=partial(_again, desk, order, path),
-        draw=partial(_made, desk, order, path, charge),
-        fresh=fresh,
-    )
+    with writing(order.to):
+        path = checked_path(order.to)
+        return once(
+            desk.budget,
+            order.key,
+            stored=partial(_again, desk, order, path),
+            draw=partial(_made, desk, order, path, charge),
+            fresh=fresh,
+        )
 
 
 def _made(desk: ReleaseContext, order: FileRelease, path: Path, charge: Charge, turn: Turn) -> AnswerFile:

@@ -45,7 +45,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from discreet.answers.answer_file import DRAFT, RECEIPT, WHOLE, check_free, sha256_of
+from discreet.answers.answer_file import DRAFT, RECEIPT, WHOLE, check_free, finished, sha256_of, writing
 from discreet.answers.receipt import Receipt
 from discreet.curator.protected_table import Protected
 from discreet.curator.transaction import Drawing, Turn, charge_to, once, paid
@@ -56,6 +56,7 @@ from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_plan import LevelPlan
 from discreet.hierarchies.level_stream import Exact, bounds_of, cut_of, stream
 from discreet.hierarchies.measured_levels import CONFIDENCE, asked, level_receipt, release_key, stored_levels
+from discreet.ledger.file_location import flush_folder
 from discreet.planning.measurements import gather
 from discreet.planning.plan import Plan, Query
 from discreet.query.file_output import check_held
@@ -131,7 +132,8 @@ def write_levels(
     """The files of all levels: those on record, or new ones.
 
     Raises:
-        InvalidParameter: nothing can be written there, or would replace something. Nothing is spent.
+        InvalidParameter: nothing can be written there, or would replace something. Nothing is spent, or the answer is
+            on record and waits for its name: the same release is free.
         InvalidQuery: there are too many values for one part, or the answer on record cannot be given. Nothing is spent.
         BudgetExceeded: nothing is spent.
         EngineError: something failed, in the engine or at the disk. The charge stays spent.
@@ -155,7 +157,9 @@ def write_levels(
     else:
         check_held(plan.plan.query)
     account(plan, "", CONFIDENCE)
-    drawn = once(source.desk.budget, order.key, stored=partial(_again, order), draw=partial(_made, order), fresh=fresh)
+    with writing(to):
+        stored, draw = partial(_again, order), partial(_made, order)
+        drawn = once(source.desk.budget, order.key, stored=stored, draw=draw, fresh=fresh)
     return LevelFiles(order.path, drawn["file"]["rows"], drawn["receipt"])
 
 
@@ -225,7 +229,8 @@ def _draw(order: _Order, made: Path, drawing: Drawing) -> bytes:
         "rows": rows,
         "confidence": order.confidence,
     }
-    made.rename(made.with_suffix(WHOLE))
+    flush_folder(made)
+    finished(made)
     return json.dumps({"receipt": facts, "file": found}, separators=(",", ":")).encode()
 
 
@@ -277,11 +282,7 @@ def _write(order: _Order, made: Path, answers: Iterator[Any], facts: dict[str, A
 
 @contextmanager
 def _drafting(path: Path) -> Iterator[Path]:
-    """A new folder beside `path` to write to; gone afterwards, if it has this name still.
-
-    Raises:
-        InvalidParameter: none can be made there.
-    """
+    """A new folder beside `path` to write to; gone afterwards, if it has this name still."""
     for number in itertools.count():
         made = path.with_name(f".{path.name}.{os.getpid()}-{number}{DRAFT}")
         if os.path.lexists(made.with_suffix(WHOLE)):  # of another process, which had our number
@@ -290,9 +291,6 @@ def _drafting(path: Path) -> Iterator[Path]:
             made.mkdir(mode=0o700)
         except FileExistsError:
             continue
-        except OSError:
-            cure = "give another path."
-            raise InvalidParameter(expected("a folder that can be written to", "to", str(path), cure)) from None
         break
     try:
         yield made
