@@ -310,7 +310,7 @@ def test_a_release_that_was_cut_off_before_its_name_is_finished(
     """On record, in a ledger that another process opens, and not under its name yet."""
     table, engine = watched(budget=dp.Budget(epsilon=9, ledger=tmp_path / "spent.db"))
     with monkeypatch.context() as patched:
-        patched.setattr(file_release, "named", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(file_release, "give_name", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             asked(table, keys).release(epsilon=1, to=to)
     [left] = to.parent.iterdir()
