@@ -118,6 +118,13 @@ def test_clip_passes_over_null(hostile: Any) -> None:
     assert clipped == [None if x is None else min(max(x, 2), 5) for x in raw]
 
 
+@pytest.mark.parametrize(("extreme", "python"), [(ibis.greatest, max), (ibis.least, min)])
+def test_the_extremes_of_conditions_are_conditions(hostile: Any, extreme: Any, python: Any) -> None:
+    found, pairs = hostile.column(extreme(_.flag, _.other)), zip(*map(hostile.column, (_.flag, _.other)), strict=True)
+    expected = [python((x for x in pair if x is not None), default=None) for pair in pairs]
+    assert [(type(x), x) for x in found] == [(type(x), x) for x in expected]
+
+
 def test_least_of_greatest_bounds_like_a_clip(hostile: Any) -> None:
     bounded = hostile.check(ibis.least(ibis.greatest(_.any, 0), 5))
     assert bounded.interval == Interval(Fraction(0), Fraction(5), integer=True)

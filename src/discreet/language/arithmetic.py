@@ -262,15 +262,19 @@ def _constant(end: Fraction, kind: Kind) -> ir.Value:
 
 
 def extreme(op: ops.Greatest | ops.Least, lower: Lower) -> Value:
-    """The greatest or least of some values; NULLs are ignored, as on the engines."""
-    values = same_kind([numeric(lower(arg), name_of(op))[0] for arg in op.arg], name_of(op))
+    """The greatest or least of some numbers, or of some conditions; NULLs are ignored, as on the engines."""
+    given = [lower(arg) for arg in op.arg]
+    values = same_kind([numeric(value, name_of(op))[0] for value in given], name_of(op))
     parts = [numeric(value, name_of(op))[1] for value in values]
     present = [part for value, part in zip(values, parts, strict=True) if not value.nullable]
     chosen = intervals.greatest if isinstance(op, ops.Greatest) else intervals.least
     # NULLs are passed over, so only those that are never NULL are sure to have a say.
     interval = chosen(intervals.hull(*parts), *present) if present else intervals.hull(*parts)
     expr = type(op)(tuple(value.expr for value in values)).to_expr()
-    return checked_number(expr, interval, nullable=all(value.nullable for value in values), what=name_of(op))
+    nullable = all(value.nullable for value in values)
+    if all(value.kind is Kind.BOOLEAN for value in given):
+        return Value(ops.NotEquals(expr, 0).to_expr(), Kind.BOOLEAN, None, nullable)
+    return checked_number(expr, interval, nullable=nullable, what=name_of(op))
 
 
 RULES: dict[type[ops.Node], Rule] = {
