@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from discreet.errors import DiscreetError
+from discreet.service.job_records import JobRecord
 from discreet.service.job_runner import FairQueue
-from discreet.service.jobs import ALIVE, JobBook, JobRecord
+from discreet.service.jobs import ALIVE, JobBook
 from discreet.service.public_moments import State
 from discreet.service.service_errors import Forbidden
 from discreet.service.state_store import StateStore, sqlite_file

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from discreet.service.roles import Role
 from discreet.service.service import Service, Settings
 from discreet.service.service_errors import Conflict, OverLimit
 from discreet.service.state_store import StateStore, sqlite_file
-from service_fixtures import COUNT, Clock, ask, data_set, finished, service_in, wait_until_ended
+from service_fixtures import COUNT, Clock, ask, data_set, finished, service_in, together, wait_until_ended
 
 OLD = "SELECT COUNT(*) AS n FROM people WHERE age > 30"
 LONG = "SELECT plan, COUNT(*) AS n FROM people GROUP BY plan"
@@ -309,22 +307,6 @@ def test_what_was_begun_is_given_what_its_own_charge_paid_for(tmp_path: Path) ->
     assert [service._book.answer(job) for job in jobs] == answers
     assert answers[0] != answers[1]
     service.close()
-
-
-def together(tries: int, work: Callable[[int], Any]) -> Counter[str]:
-    """How many of so many threads that begin at once are let in, and how the others are refused."""
-    gun = threading.Barrier(tries)
-
-    def one(number: int) -> str:
-        gun.wait(30)
-        try:
-            work(number)
-        except DiscreetError as refusal:
-            return type(refusal).__name__
-        return "accepted"
-
-    with ThreadPoolExecutor(tries) as pool:
-        return Counter(pool.map(one, range(tries)))
 
 
 def test_limits_hold_for_what_is_sent_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from depth import examples
 from discreet.service.data_sets import Policy, Seen
+from discreet.service.job_records import JobRecord
 from discreet.service.job_runner import JobRunner
-from discreet.service.jobs import JobRecord
 from discreet.service.public_moments import Pace
 from discreet.service.roles import Role
 from discreet.service.service import Service

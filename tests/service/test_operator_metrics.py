@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from discreet.service.jobs import JobBook, JobRecord
+from discreet.service.job_records import JobRecord
+from discreet.service.jobs import JobBook
 from discreet.service.operator_metrics import late_jobs
 from discreet.service.series_publisher import SeriesPublisher
 from discreet.service.service import Service

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.errors import InvalidParameter, expected
 from discreet.service.allowance_requests import AllowanceRequest
-from discreet.service.jobs import Job
+from discreet.service.job_records import Job
 
 Amounts = dict[str, str]
 

@@ -36,7 +36,8 @@ from functools import partial
 from typing import NamedTuple
 
 from discreet.errors import BudgetExceeded, DiscreetError, LedgerError
-from discreet.service.jobs import JobBook, JobRecord
+from discreet.service.job_records import JobRecord
+from discreet.service.jobs import JobBook
 
 logger = logging.getLogger("discreet.service")
 

@@ -7,15 +7,17 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
+from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter, LedgerError, expected
 from discreet.ledger.ledger import Charge
 from discreet.service.asks import Ask
 from discreet.service.data_sets import DataSet
-from discreet.service.job_runner import JobRunner
-from discreet.service.jobs import Job, JobBook, JobRecord
-from discreet.service.question_desk import FREE, Asking, QuestionDesk, Repeated
+from discreet.service.job_records import FREE, Job, JobRecord
+from discreet.service.job_runner import BUDGET_FAILED, JobRunner
+from discreet.service.jobs import JobBook
+from discreet.service.question_desk import Asking, QuestionDesk, Repeated
 from discreet.service.recorded_refusals import RefusalBook
 from discreet.service.roles import Action, Principal
 from discreet.service.service_errors import TOO_MANY_JOBS, OverLimit
@@ -64,14 +66,9 @@ class JobSubmission:
         self._desk.check_plan(asking)
         first = self._desk.explain(asking)["seconds"]
         priced = self._desk.price(asking)
-        repeated = self._desk.repeated(asking, priced)
-        if repeated is None:
-            try:
-                self._desk.check(asking, priced)
-            except BudgetExceeded:  # perhaps by the charge for this very request, which was sent twice at once
-                if key is not None and (found := self._book.repeated(principal.name, key, read.digest)) is not None:
-                    return found.shown(self._clock())
-                raise
+        sharing = self._desk.sharing(asking)
+        repeated = self._desk.repeated(asking, priced.key, sharing)
+        refused = self._refusal(asking, priced) if repeated is None else None
         accepted = self._clock()
         record = JobRecord(
             id=new_id(),
@@ -89,17 +86,30 @@ class JobSubmission:
             ledger=asking.budget.ledger_identity,
             level=asking.budget.path,
         )
-        return self._accepted(asking, record, priced, None if repeated is None else repeated.answer)
+        answer = None if repeated is None else repeated.answer
+        most = self.settings.jobs_at_once
+        book = partial(self._book.accept, record, answer=answer, most=most, sharing=sharing, refused=refused)
+        return self._accepted(asking, record, priced, book)
 
-    def _accepted(self, asking: Asking, record: JobRecord, charge: Charge, answer: bytes | None) -> Job:
+    def _refusal(self, asking: Asking, charge: Charge) -> DiscreetError | None:
+        """Why it may not be charged, if so; perhaps by the charge for this very release, asked twice at once."""
+        try:
+            self._desk.check(asking, charge)
+        except (BudgetExceeded, InvalidParameter) as refusal:
+            return refusal
+        return None
+
+    def _accepted(
+        self, asking: Asking, record: JobRecord, charge: Charge, book: Callable[[], tuple[JobRecord, bool]]
+    ) -> Job:
         """Puts a job on record, charges it if it has to be, and has it run."""
         try:
-            accepted, is_new = self._book.accept(record, answer=answer, most=self.settings.jobs_at_once)
+            accepted, is_new = book()
         except LedgerError:
             if record.stage == "charging":
-                self._runner.add(record)  # which finds out whether it is on record, and ends it
+                self._runner.add(record)  # which finds out whether it is on record to be charged, and ends it
             raise
-        if is_new and record.stage == "charging":
+        if is_new and accepted.stage == "charging":
             accepted = self._charged(asking, charge, accepted)
             self._runner.add(accepted)
         return accepted.shown(self._clock())
@@ -110,7 +120,7 @@ class JobSubmission:
             entry = self._desk.charge(asking, charge)
         except BudgetExceeded:
             try:
-                self._book.forget(job.id)
+                self._book.forget(job.id, BUDGET_FAILED)
             except LedgerError:
                 self._runner.add(job)  # it is on record still, and ends as failed
             raise

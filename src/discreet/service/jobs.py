@@ -1,17 +1,23 @@
 """Jobs: one for each accepted ask, with what is shown of it, and the record that a second start goes on from.
 
 Claim
-    What a job costs, whose answer it is given, and when its steps are follow from what is public when it is accepted:
-    not from what was done by then of any other look.
+    (a) What a job costs, whose answer it is given, and when its steps are follow from what is public when it is
+    accepted: not from what was done by then of any other look. (b) Of asks for one release, not fresh, whose answers
+    may be shared, one is charged until that one fails, however many are sent at once, and to whichever process.
 Requires
     One state store for all services whose data sets share a ledger: a job of another store is not known here.
 Relies on
-    `question_desk.QuestionDesk.repeated`; `public_moments`; `ledger.Ledger.latest`.
+    `question_desk.QuestionDesk.repeated`; `public_moments`; `ledger.Ledger.latest`. `state_store`: its transactions
+    that write come one after another.
 Proof
     A repeat is given the answer of the charge with the highest number, of those that are not of jobs which are open,
     that is, not shown as ended: numbers are given at acceptances, and what is shown as ended is on record. Where there
     is none, it waits for the open one that is soonest shown, done or not, and is shown, or fails, when that one does,
     by `JobBook.end`. Answers are read of jobs that are shown alone: that takes the longer the more they are.
+    The open one is looked for in the transaction that accepts, and transactions that write have the state alone. One
+    that was accepted before is found there, though its charge be on its way, or have become public since the record
+    was read (`Sharing.since`): so no second one is charged. A charge that is refused takes its job back, and fails
+    the repeats of it in the same transaction; one in doubt ends its job, and them with it, by the runner.
     A charged job begins its steps where the looks before it are shown, by what is public; the rest is
     `public_moments.modelled_end`.
     *What remains.* That of two services on one ledger with two stores; and, of looks that miss their first step, which
@@ -33,6 +39,12 @@ Mutant
     test_a_new_ledger_in_the_place_of_another_gives_no_answer_of_that_one.
     repeats-are-shown-when-done: who is given another job's answer is shown it when that one is done; killed by
     test_a_repeat_is_shown_when_what_it_repeats_is.
+    charging-is-no-twin: a job that is being charged is not repeated; killed by
+    test_one_question_that_is_sent_at_once_is_charged_once.
+    repeats-outlive-refusals: who repeats a job whose charge is refused waits for ever; killed by
+    test_who_repeats_a_job_whose_charge_is_refused_is_refused_too.
+    shown-meanwhile-is-no-twin: what became public since the record was read is not repeated; killed by
+    test_what_is_charged_while_another_is_checked_is_repeated.
     limits-are-counted-before: jobs that are sent at once are all let in; killed by
     test_limits_hold_for_what_is_sent_at_once.
 """
@@ -42,89 +54,23 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from discreet.ledger.budget import Budget
+from discreet.errors import DiscreetError
+from discreet.service.job_records import FIELDS, FREE, JobRecord, Sharing
 from discreet.service.public_moments import Schedule, State, modelled_end
 from discreet.service.service_errors import OTHER_ASK, TOO_MANY_JOBS, Conflict, OverLimit
 from discreet.service.state_store import Execute, StateStore
 
-FIELDS = (
-    "id, principal, dataset, idempotency, digest, ask, what, cost, release, "
-    "accepted, first, stage, done, failure, paid, entry, twin, ledger, level, start"
-)
 NEVER = 1e300
 """When what has not ended is shown as ended."""
 OF_A_LOOK = "twin IS NULL AND (entry IS NOT NULL OR failure IS NOT NULL OR stage <> 'ended')"
 """Of jobs that the rows are looked at for, and not answered from the record."""
+MOMENTS = "UPDATE job SET stage = 'ended', failure = ?, done = ?, shown = ? WHERE id = ?"
 ALIVE = 15.0
 """Seconds without a beat after which an instance is taken for dead. Its accepted jobs go on elsewhere; those that it
 was answering are not drawn a second time."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
-    """What is shown of a job: nothing that depends on when it was done, but for the step."""
-
-    id: str
-    dataset: str
-    what: str
-    cost: dict[str, str]
-    state: State
-    accepted_at: float
-    ready_at: float
-    """When it may be ready, or was; seconds since 1970."""
-    failure: str | None = None
-    """What failed, of a job that is shown as failed: a kind of error."""
-    paid: bool | None = None
-    """Of a job that is ready: whether it was charged, or answered from the record."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JobRecord:
-    """A job as it is stored."""
-
-    id: str
-    principal: str
-    dataset: str
-    idempotency: str | None
-    digest: str
-    ask: str
-    what: str
-    cost: str
-    release: str
-    accepted: float
-    first: float
-    stage: str = "queued"
-    done: float | None = None
-    failure: str | None = None
-    paid: int | None = None
-    entry: int | None = None
-    twin: str | None = None
-    ledger: str | None = None
-    level: str | None = None
-    start: float = 0.0
-
-    @property
-    def schedule(self) -> Schedule:
-        """Its public moments."""
-        return Schedule(start=self.start, first=self.first)
-
-    def shown(self, now: float) -> Job:
-        """What is shown of it now."""
-        state, moment = self.schedule.view(self.done, now, failed=self.failure is not None)
-        return Job(
-            id=self.id,
-            dataset=self.dataset,
-            what=self.what,
-            cost=json.loads(self.cost),
-            state=state,
-            accepted_at=self.accepted,
-            ready_at=moment,
-            failure=self.failure if state is State.FAILED else None,
-            paid=bool(self.paid) if state is State.READY else None,
-        )
 
 
 class JobBook:
@@ -162,21 +108,33 @@ class JobBook:
         if self._store.read(f"SELECT 1 FROM job WHERE {where} LIMIT 1", *values):  # noqa: S608 (own words)
             self._store.write(lambda execute: execute(sql, ledger, level, *values))
 
-    def accept(self, job: JobRecord, *, answer: bytes | None = None, most: int | None = None) -> tuple[JobRecord, bool]:
+    def accept(
+        self,
+        job: JobRecord,
+        *,
+        answer: bytes | None = None,
+        most: int | None = None,
+        sharing: Sharing | None = None,
+        refused: DiscreetError | None = None,
+    ) -> tuple[JobRecord, bool]:
         """Records a job, with its answer if it has one; or the one that its key stands for already, and false.
 
-        Its steps begin where those of the looks that go first are shown, by what is public now. One whose twin has
-        ended meanwhile has ended as that one.
+        One that is to be charged, and may share answers, repeats an open look at the same release instead. Its steps
+        begin where those of the looks that go first are shown, by what is public now.
 
         Raises:
             OverLimit: so many jobs of its principal are not shown as ended, and others may be.
+            BudgetExceeded, InvalidParameter: `refused`, where it would have to be charged.
         """
 
         def work(execute: Execute) -> JobRecord | None:
             known = "SELECT 1 FROM job WHERE id = ? OR (principal = ? AND idempotency = ?)"
             if execute(known, job.id, job.principal, job.idempotency):
                 return None
-            placed = self._after_twin(execute, self._after_others(execute, job, most))
+            found = job if job.twin or sharing is None else self._repeating(execute, job, sharing)
+            if refused is not None and found.twin is None:
+                raise refused
+            placed = self._after_twin(execute, self._after_others(execute, found, most))
             names = FIELDS.split(", ")
             marks = ", ".join("?" * (len(names) + 3))
             shown = NEVER if placed.done is None else placed.schedule.moment(placed.done)
@@ -188,6 +146,18 @@ class JobBook:
             return placed, True
         found = self.repeated(job.principal, str(job.idempotency), job.digest)
         return found or job, False
+
+    def _repeating(self, execute: Execute, job: JobRecord, sharing: Sharing) -> JobRecord:
+        """A job that is to be charged as a repeat of the open look that is soonest shown, if there is one.
+
+        What was shown as ended since the record was looked up is such a look, too, unless it failed.
+        """
+        if job.stage != "charging":
+            return job
+        now = self.clock()
+        looks = (one for one in self.open_looks(job.release, sharing, execute) if one.shown(now).state != State.FAILED)
+        twin = next(looks, None)
+        return job if twin is None else replace(job, stage="repeating", twin=twin.id, cost=json.dumps(FREE))
 
     def _after_others(self, execute: Execute, job: JobRecord, most: int | None) -> JobRecord:
         """A job whose steps begin, if it has a look, once those of its principal's others are shown."""
@@ -216,27 +186,35 @@ class JobBook:
         )
         return bool(self._store.write(lambda execute: execute(sql, entry, job, self.instance, entry)))
 
-    def forget(self, job: str) -> None:
-        """Takes back a job whose charge was refused: its key may be used again."""
-        self._store.write(lambda execute: execute("DELETE FROM job WHERE id = ? AND stage = 'charging'", job))
+    def forget(self, job: str, failure: str) -> None:
+        """Takes back a job whose charge was refused: its key may be used again. What was to repeat it fails so."""
+        sql = "DELETE FROM job WHERE id = ? AND stage = 'charging' RETURNING id"
+
+        def work(execute: Execute) -> None:
+            if execute(sql, job):
+                _end_repeats(execute, job, self.clock(), failure)
+
+        self._store.write(work)
 
     def doubted(self, job: str) -> bool:
         """Marks a job as begun of which nobody knows whether it was charged."""
         sql = "UPDATE job SET stage = 'running' WHERE id = ? AND stage = 'charging' AND owner = ? RETURNING id"
         return bool(self._store.write(lambda execute: execute(sql, job, self.instance)))
 
-    def open_looks(self, release: str, budget: Budget, principal: str | None) -> list[JobRecord]:
-        """The charged jobs for a release that are not shown as ended, the soonest first: of one principal, or of all
-        whose stored answers a budget finds, for whichever data set they were asked.
+    def open_looks(self, release: str, sharing: Sharing, read: Execute | None = None) -> list[JobRecord]:
+        """The jobs for a release that have a charge or are being charged and were not shown as ended, the soonest
+        first, whose answers may be shared, for whichever data set they were asked.
 
         Whether they are done makes no difference: so nobody learns when they were from what a repeat costs.
         """
+        where = (
+            "release = ? AND shown > ? AND ledger = ? AND twin IS NULL AND (entry IS NOT NULL OR stage = 'charging')"
+        )
+        values: list[Any] = [release, sharing.since, sharing.budget.ledger_identity]
+        if sharing.principal is not None:
+            where, values = f"{where} AND principal = ?", [*values, sharing.principal]
+        found = [one for one in self._many(where, *values, read=read) if sharing.budget.finds(one.level or "")]
         now = self.clock()
-        where = "release = ? AND shown > ? AND ledger = ? AND twin IS NULL AND entry IS NOT NULL"
-        values: list[Any] = [release, now, budget.ledger_identity]
-        if principal is not None:
-            where, values = f"{where} AND principal = ?", [*values, principal]
-        found = [one for one in self._many(where, *values) if budget.finds(one.level or "")]
         return sorted(found, key=lambda one: (one.shown(now).ready_at, one.entry or 0))
 
     def holder(self, ledger: str, entry: int, release: str) -> str | None:
@@ -258,18 +236,14 @@ class JobBook:
             "UPDATE job SET stage = 'ended', failure = ?, paid = ? "
             "WHERE id = ? AND stage = 'running' AND owner = ? RETURNING start"
         )
-        repeats = "SELECT id, start, first FROM job WHERE twin = ? AND stage = 'repeating'"
-        moments = "UPDATE job SET stage = 'ended', failure = ?, done = ?, shown = ? WHERE id = ?"
 
         def work(execute: Execute) -> bool:
             for (start,) in execute(ended, failure, int(paid), job.id, self.instance):
                 behind = max(start, self._shown.get(job.principal, start))
                 done = max(self.clock(), modelled_end(behind, job.first, took))
                 shown = Schedule(start=start, first=job.first).moment(done)
-                execute(moments, failure, done, shown, job.id)
-                for repeat, own_start, first in execute(repeats, job.id):
-                    moment = Schedule(start=own_start, first=first).moment(shown)
-                    execute(moments, failure, shown, moment, repeat)
+                execute(MOMENTS, failure, done, shown, job.id)
+                _end_repeats(execute, job.id, shown, failure)
                 self._shown[job.principal] = shown
                 return True
             return False
@@ -343,6 +317,13 @@ class JobBook:
     def _one(self, where: str, *values: Any) -> JobRecord | None:
         return next(iter(self._many(where, *values)), None)
 
-    def _many(self, where: str, *values: Any) -> list[JobRecord]:
-        rows = self._store.read(f"SELECT {FIELDS} FROM job WHERE {where}", *values)  # noqa: S608 (own words)
+    def _many(self, where: str, *values: Any, read: Execute | None = None) -> list[JobRecord]:
+        rows = (read or self._store.read)(f"SELECT {FIELDS} FROM job WHERE {where}", *values)  # noqa: S608 (own words)
         return [JobRecord(**dict(zip(FIELDS.split(", "), row, strict=True))) for row in rows]
+
+
+def _end_repeats(execute: Execute, job: str, shown: float, failure: str | None) -> None:
+    """Ends those that were to be given the answer of a job, as it ended, from when that is shown."""
+    repeats = "SELECT id, start, first FROM job WHERE twin = ? AND stage = 'repeating'"
+    for repeat, start, first in execute(repeats, job):
+        execute(MOMENTS, failure, shown, Schedule(start=start, first=first).moment(shown), repeat)

@@ -25,14 +25,14 @@ from discreet.service.asked_tables import answer_columns, arguments_of, source_o
 from discreet.service.asks import ALL_TOGETHER, ALL_UNKNOWN, Ask
 from discreet.service.data_sets import DataSet, Seen
 from discreet.service.job_budgets import Prepaid, PricedCharge, Pricing, Repeating, acting_as, paid_for
+from discreet.service.job_records import JobRecord, Sharing
 from discreet.service.job_runner import BUDGET_FAILED, Outcome
-from discreet.service.jobs import JobBook, JobRecord
+from discreet.service.jobs import JobBook
 from discreet.service.recently_used import RecentlyUsed
 from discreet.service.service_errors import BEYOND_ALLOWANCE, NOTHING_OF, OTHER_PLAN, Conflict, forbidden
 from discreet.statements.dialects import dialect_named
 from discreet.statements.lowering import lower
 
-FREE = {"epsilon": "0", "delta": "0"}
 QUESTIONS, ANSWERS = 500, 100
 """How many are held in memory."""
 
@@ -77,7 +77,7 @@ class Repeated(NamedTuple):
     """What a release is given without a charge."""
 
     twin: str | None
-    """The job whose answer it is, or will be."""
+    """The job whose answer it is."""
     answer: bytes | None
     """The answer itself, where no job has it."""
 
@@ -151,20 +151,21 @@ class QuestionDesk:
             return found.charge
         raise EngineError(FAILED)
 
-    def repeated(self, asking: Asking, charge: Charge) -> Repeated | None:
-        """What answers a release without a charge: the newest answer that is shown, or else the job that is soonest
-        shown, done or not; so it follows from what is public alone.
-        """
-        if asking.ask.fresh:
-            return None
+    def sharing(self, asking: Asking) -> Sharing | None:
+        """Whose answers it may be given from now on; nobody's, where it is to be drawn anew."""
         own = asking.dataset.policy.cache is Seen.OWN
-        waiting = self._book.open_looks(charge.key, asking.budget, asking.who if own else None)
-        if own:
-            shown = self._book.own_answer(asking.who, charge.key)
-            found = None if shown is None else Repeated(twin=shown, answer=None)
-        else:
-            found = self._on_record(asking.budget, charge.key, frozenset(one.entry or 0 for one in waiting))
-        return found or next((Repeated(twin=one.id, answer=None) for one in waiting), None)
+        shared = Sharing(budget=asking.budget, principal=asking.who if own else None, since=self._book.clock())
+        return None if asking.ask.fresh else shared
+
+    def repeated(self, asking: Asking, key: str, sharing: Sharing | None) -> Repeated | None:
+        """The newest answer that is shown, which needs no charge; so it follows from what is public alone."""
+        if sharing is None:
+            return None
+        if sharing.principal is not None:
+            shown = self._book.own_answer(sharing.principal, key)
+            return None if shown is None else Repeated(twin=shown, answer=None)
+        waiting = self._book.open_looks(key, sharing)
+        return self._on_record(asking.budget, key, frozenset(one.entry or 0 for one in waiting))
 
     def _on_record(self, budget: Budget, key: str, without: frozenset[int]) -> Repeated | None:
         """The answer of the newest charge of the ledger that is of no open job; by itself, where it is of no job."""

@@ -17,9 +17,10 @@ from discreet.service.asks import Ask
 from discreet.service.auditor_verbs import Heads
 from discreet.service.data_sets import ColumnKeys, DataSet, Seen
 from discreet.service.explanations import Explanations
+from discreet.service.job_records import Job, JobRecord
 from discreet.service.job_runner import WORKERS, JobRunner, Outcome
 from discreet.service.job_submission import JobSubmission
-from discreet.service.jobs import Job, JobBook, JobRecord
+from discreet.service.jobs import JobBook
 from discreet.service.ledger_views import entries_shown, levels_shown, statement_shown
 from discreet.service.members import Members, TokenRecord
 from discreet.service.operator_metrics import Metric, budget_metrics, late_jobs, series_metrics
