@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LINE = re.compile(r"\| `([a-z_/]+\.py)::(test_\w+)` \|$", re.MULTILINE)
-SECTIONS = {"Known pitfalls": 27, "Found by attacks, and closed": 19}
+SECTIONS = {"Known pitfalls": 27, "Found by attacks, and closed": 20}
 """So many of each."""
 
 
