@@ -72,10 +72,14 @@ class Bench:
         put = [self.put(data, place) for place, data in enumerate(tables)]
         return [protect(table, budget=budget, name=f"{NAME} {i}", **declared) for i, table in enumerate(put)]
 
+    def reads(self, combined: PrivateTable | Question) -> None:
+        """What is asked for next is read as this is, which may be of several tables."""
+        source: Any = combined._source  # noqa: SLF001 (what release looks at)
+        self._engine = source._engine  # noqa: SLF001 (likewise)
+
     def plan(self, question: Question, *, epsilon: object, delta: object = 0) -> Plan:
         """The plan of a question, whose totals are asked for next, though it joins other tables to the one put here."""
-        source: Any = question._source  # noqa: SLF001 (what release looks at)
-        self._engine = source._engine  # noqa: SLF001 (likewise)
+        self.reads(question)
         return plan_of(question, epsilon=epsilon, delta=delta)
 
     def totals(self, plan: Plan, *data: pa.Table) -> list[NDArray[Any]]:

@@ -25,6 +25,7 @@ from discreet.query.question import Question
 from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.selection.partition_selection import KeySelection
 from discreet.testing.neighbors import NeighborPair, Rows, l1_distances, pairs
+from first_look_moves import moves
 from neighbor_bench import Bench
 from random_questions import conditions
 
@@ -55,12 +56,6 @@ def asked(data: st.DataObject, table: Any) -> Question:
     assert isinstance(found, Question)
     assert found._is_open
     return found
-
-
-def moves(bench: Bench, question: Question, expression: Any, pair: NeighborPair) -> list[int]:
-    """How far each number moves, of those that move."""
-    before, after = (bench.found(question, expression, rows.to_arrow()) for rows in (pair.first, pair.second))
-    return [d for key in before.keys() | after.keys() if (d := abs(before.get(key, 0) - after.get(key, 0)))]
 
 
 @pytest.mark.long
