@@ -82,7 +82,7 @@ def protected(data: st.DataObject, bench: Bench, neighbors: tuple[NeighborPair, 
 
 
 def rank_moves(bench: Bench, plan: Any, *neighbors: NeighborPair) -> Moves:
-    """The same for the masses that quantiles, least and greatest values are chosen by."""
+    """How far the masses move that quantiles are chosen by, and how far they may."""
     before, after = (
         bench.masses(plan, *(rows.to_arrow() for rows in side))
         for side in zip(*((pair.first, pair.second) for pair in neighbors), strict=True)
@@ -90,10 +90,6 @@ def rank_moves(bench: Bench, plan: Any, *neighbors: NeighborPair) -> Moves:
     most = 2 if neighbors[0].replaced else 1
     far = mass_distances(before, after)
     return [(moved, most * one.cuts.mass) for moved, one in zip(far, plan.ranks, strict=True)]
-
-
-def batch_moves(bench: Bench, plan: Any, *neighbors: NeighborPair) -> Moves:
-    return [*distances(bench, plan, *neighbors), *rank_moves(bench, plan.cells, *neighbors)]
 
 
 def open_moves(
@@ -134,7 +130,27 @@ def test_batches_are_within_the_sensitivity_of_every_part(
     bench: Bench, neighbors: tuple[NeighborPair, ...], data: st.DataObject
 ) -> None:
     plan = plan_of(data, data.draw(batches(protected(data, bench, neighbors)), label="batch"))
-    assert all_within(batch_moves(bench, plan, *neighbors))
+    assert all_within(distances(bench, plan, *neighbors))
+
+
+@pytest.mark.long
+@settings(max_examples=examples(3), suppress_health_check=SLOW)
+@given(neighbors=dense() | databases(), data=st.data())
+def test_masses_of_ranks_are_within_the_sensitivity(
+    bench: Bench, neighbors: tuple[NeighborPair, ...], data: st.DataObject
+) -> None:
+    table: Any = protected(data, bench, neighbors)
+    where = table.b if data.draw(st.booleans(), label="where") else None
+    names = LIMITS if table._source.declaration.unit else ()
+    limits = {name: data.draw(st.integers(1, 3), label=name) for name in names}
+    try:
+        groups = table.group_by("plan", keys={"plan": ["a", "b", None]}, **limits)
+        question = groups.agg(q=table.x.quantile(0.3, where=where), m=table.i.clip(0, 3).median())
+        plan = bench.plan(question, epsilon=1)
+    except InvalidQuery:
+        reject()
+    assert plan.ranks
+    assert all_within(rank_moves(bench, plan, *neighbors))
 
 
 @pytest.mark.long
