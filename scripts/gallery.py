@@ -62,7 +62,12 @@ def executed(made: Any) -> Any:
 
     with TemporaryDirectory() as folder:
         client = NotebookClient(
-            made, timeout=PATIENCE, kernel_name="python3", resources={"metadata": {"path": folder}}, record_timing=False
+            made,
+            timeout=PATIENCE,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
+            record_timing=False,
+            coalesce_streams=True,  # a slow machine sends what one cell prints in several pieces
         )
         # Pictures are shown below cells, whatever the shell says.
         client.execute(env={name: value for name, value in os.environ.items() if name != "MPLBACKEND"})

@@ -135,3 +135,10 @@ def test_a_picture_in_two_cells_is_seen() -> None:
     made = {"cells": [cell("1", PICTURE), cell("2", PICTURE)]}
     assert list(faults(page, made)) == ["a picture is in it twice"]
     assert list(faults(page, {"cells": [cell("1", PICTURE), cell("2")]})) == ["a cell after the first shows nothing"]
+
+
+def test_what_a_cell_prints_in_pieces_is_one_text() -> None:
+    """On a slow machine the pieces arrive one by one, and how many is chance."""
+    page = '```python\nimport time\nprint("a", flush=True)\ntime.sleep(0.7)\nprint("b", flush=True)\n```'
+    (made,) = gallery.executed(gallery.notebook(page)).cells
+    assert [output["text"] for output in made.outputs] == ["a\nb\n"]
