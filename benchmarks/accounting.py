@@ -33,7 +33,7 @@ from discreet.accounting.event_losses import (
     pure_loss,
     randomized_response_loss,
 )
-from discreet.accounting.loss import Loss
+from discreet.accounting.privacy_loss import Loss
 from discreet.accounting.study_design import composition_table
 from discreet.exact.amounts import root_above
 

@@ -38,9 +38,9 @@ from scipy import stats
 
 from discreet.curator.protect import protect
 from discreet.ledger.budget import Budget
-from discreet.service import jobs, public_moments
+from discreet.service import answer_timing, jobs
+from discreet.service.answer_timing import Pace, State
 from discreet.service.data_sets import DataSet
-from discreet.service.public_moments import Pace, State
 from discreet.service.roles import Role
 from discreet.service.service import Service, Settings
 from discreet.service.state_store import StateStore, sqlite_file
@@ -186,7 +186,7 @@ def compared(found: list[Observed]) -> Iterator[tuple[str, str, str, float]]:
 @contextmanager
 def planted() -> Iterator[None]:
     """A service that shows answers as soon as they are done."""
-    honest = public_moments.Schedule.view
+    honest = answer_timing.Schedule.view
 
     def view(self: Any, done: float | None, now: float, *, failed: bool = False) -> tuple[State, float]:
         if done is not None:
@@ -197,7 +197,7 @@ def planted() -> Iterator[None]:
         del first, took
         return start
 
-    with patch.object(public_moments.Schedule, "view", view), patch.object(jobs, "modelled_end", as_it_comes):
+    with patch.object(answer_timing.Schedule, "view", view), patch.object(jobs, "modelled_end", as_it_comes):
         yield
 
 

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from discreet.mechanisms.counts_under_limits import CountsUnderLimits
-from discreet.sensitivity.value_assignment import assigned
+from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
+from discreet.sensitivity.capped_matching import assigned
 
 Codes = NDArray[np.int64]
 LIMITS = tuple(2**i for i in range(13))

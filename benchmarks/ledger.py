@@ -21,10 +21,10 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.file_ledger import FileLedger, statement, verify
 from discreet.ledger.ledger import Charge
+from discreet.ledger.privacy_filter import Allowance
 from discreet.privacy.definitions import Guarantee
 
 IN_MEMORY = 100_000

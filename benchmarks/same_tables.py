@@ -33,7 +33,7 @@ from rivals.tables import APART, ATTRIBUTES, DELTA, EPSILON, MARGINALS, MEASURED
 
 from discreet.accounting.calibration import gaussian_sigma
 from discreet.workloads.marginals import Marginals
-from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.ordered_queries import OrderedQueries
 
 HERE = Path(__file__).parent
 LIBRARIES = {

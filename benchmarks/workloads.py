@@ -26,7 +26,7 @@ from discreet.mechanisms.joint_totals import JointTotals
 from discreet.workloads.laplace_strategies import laplace_strategy
 from discreet.workloads.marginals import Marginals
 from discreet.workloads.matrix_strategy import least_mean
-from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.ordered_queries import OrderedQueries
 from discreet.workloads.product_bound import least_of_products
 from discreet.workloads.product_queries import ProductQueries
 

@@ -21,7 +21,7 @@ from discreet.local.local_hashing import LocalHashing
 from discreet.local.unary_encoding import UnaryResponse
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import ThresholdedLog
-from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
 from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.mechanisms.joint_totals import JointTotals
 from discreet.mechanisms.noise_reduction import Refinement

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.accounting.mechanism_check import check as check
+    from discreet.accounting.finite_mechanism_check import check as check
     from discreet.answers.answer_file import AnswerFile as AnswerFile
     from discreet.answers.batch_release import BatchRelease as BatchRelease
     from discreet.answers.grouped_ranges_release import GroupedRangesRelease as GroupedRangesRelease
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.clustering.table_kmeans import kmeans as kmeans
     from discreet.curator.declaration_file import open as open  # noqa: A004 (read as dp.open)
     from discreet.curator.protect import protect as protect
-    from discreet.curator.protect_shared import protect_shared as protect_shared
+    from discreet.curator.protect_two_units import protect_shared as protect_shared
     from discreet.curator.public_data import public as public
     from discreet.curator.public_data import public_keys as public_keys
     from discreet.errors import BudgetExceeded as BudgetExceeded
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from discreet.errors import InvalidQuery as InvalidQuery
     from discreet.errors import LedgerError as LedgerError
     from discreet.ledger.budget import Budget as Budget
-    from discreet.logs.log_release import LogRelease as LogRelease
     from discreet.logs.multinomial import LogSample as LogSample
     from discreet.logs.multinomial import sample_own_log as sample_own_log
     from discreet.logs.release_log import release_log as release_log
+    from discreet.logs.released_log import LogRelease as LogRelease
     from discreet.mechanisms.consistency import Consistent as Consistent
     from discreet.mechanisms.consistency import consistent as consistent
     from discreet.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
@@ -64,12 +64,12 @@ if TYPE_CHECKING:
     from discreet.query.table import PrivateTable as PrivateTable
     from discreet.selection.partition_selection import KeySelection as KeySelection
     from discreet.sensitivity.counterexamples import check_sensitivity as check_sensitivity
-    from discreet.statements.lowering import sql as sql
+    from discreet.statements.sql_translation import sql as sql
 
 __version__ = "0.1.0"
 
 _NAMES = {
-    "discreet.accounting.mechanism_check": ("check",),
+    "discreet.accounting.finite_mechanism_check": ("check",),
     "discreet.answers.answer_file": ("AnswerFile",),
     "discreet.answers.batch_release": ("BatchRelease",),
     "discreet.answers.grouped_ranges_release": ("GroupedRangesRelease",),
@@ -81,7 +81,7 @@ _NAMES = {
     "discreet.clustering.table_kmeans": ("Clusters", "kmeans"),
     "discreet.curator.declaration_file": ("open",),
     "discreet.curator.protect": ("protect",),
-    "discreet.curator.protect_shared": ("protect_shared",),
+    "discreet.curator.protect_two_units": ("protect_shared",),
     "discreet.curator.public_data": ("public", "public_keys"),
     "discreet.errors": (
         "BudgetExceeded",
@@ -92,7 +92,7 @@ _NAMES = {
         "LedgerError",
     ),
     "discreet.ledger.budget": ("Budget",),
-    "discreet.logs.log_release": ("LogRelease",),
+    "discreet.logs.released_log": ("LogRelease",),
     "discreet.logs.multinomial": ("LogSample", "sample_own_log"),
     "discreet.logs.release_log": ("release_log",),
     "discreet.mechanisms.consistency": ("Consistent", "consistent"),
@@ -119,7 +119,7 @@ _NAMES = {
     "discreet.query.table": ("PrivateTable",),
     "discreet.selection.partition_selection": ("KeySelection",),
     "discreet.sensitivity.counterexamples": ("check_sensitivity",),
-    "discreet.statements.lowering": ("sql",),
+    "discreet.statements.sql_translation": ("sql",),
 }
 """The public names of each module, loaded when first used (PEP 562): importing discreet stays quick."""
 

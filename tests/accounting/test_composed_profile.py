@@ -14,7 +14,7 @@ from discreet.accounting import composed_profile, pair_grouping, tabulated_pairs
 from discreet.accounting.composed_profile import Composition
 from discreet.accounting.contour_integral import Bounds, ContourIntegral, Values
 from discreet.accounting.dominating_pairs import Atoms, BoundedRange, DominatingPair, GaussianPair, LaplacePair, Reals
-from discreet.accounting.zcdp import renyi_of
+from discreet.accounting.pair_zcdp import renyi_of
 from discreet.exact.bisection import float_down, float_up
 from discreet.noise.certified_comparison import real
 

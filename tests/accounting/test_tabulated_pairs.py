@@ -15,7 +15,7 @@ from discreet.accounting import tabulated_pairs
 from discreet.accounting.composed_profile import Composition
 from discreet.accounting.dominating_pairs import Atoms, LaplacePair
 from discreet.accounting.event_losses import finite_loss
-from discreet.accounting.mechanism_check import check
+from discreet.accounting.finite_mechanism_check import check
 from discreet.noise.certified_comparison import real
 
 DISCRETE_GAUSSIAN = [

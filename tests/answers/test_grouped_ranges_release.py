@@ -11,8 +11,8 @@ import pytest
 
 import discreet as dp
 from discreet.answers.batch_release import BatchRelease
-from discreet.answers.combination import Combination
 from discreet.answers.grouped_ranges_release import GroupedRangesRelease
+from discreet.answers.linear_combination import Combination
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.testing.scripted_words import splitmix
 

@@ -16,7 +16,7 @@ from discreet.audit.adjacency import MechanismMetric, entry_distances, known
 from discreet.audit.own_mechanisms import _array, mechanisms, parameters
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import ThresholdedLog
-from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
 from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.privacy.definitions import Guarantee, Neighbors

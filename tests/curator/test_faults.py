@@ -23,7 +23,7 @@ import pytest
 import discreet as dp
 from depth import examples
 from discreet.curator import transaction
-from discreet.engines import connected, engine, statement_cache
+from discreet.engines import connected_engine, engine, statement_cache
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED, shielded
 from discreet.query.table import PrivateTable
@@ -126,7 +126,7 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> set[int]:
         found.update(number for block in blocks for number in numbers(block) if abs(number) >= LARGE)
         return blocks
 
-    monkeypatch.setattr(connected, "blocks_of", noting)
+    monkeypatch.setattr(connected_engine, "blocks_of", noting)
     return found
 
 
@@ -144,7 +144,7 @@ def numbers(held: Any) -> Iterator[int]:
 WHOLE = re.compile(r"(?<![0-9a-zA-Z])[0-9]{1,30}(?![0-9a-zA-Z])")
 """A number in a text: digits within the hash of a key are none."""
 
-STATED = ("discreet.ledger.allowance", "discreet.privacy")
+STATED = ("discreet.ledger.privacy_filter", "discreet.privacy")
 SKIPPED = ("ibis", "sqlglot", "duckdb", "pytest", "_pytest", "typing", "matplotlib", "flint", *STATED)
 """Where the search does not go: what has been there before a row was read, such as amounts that were stated."""
 

@@ -210,7 +210,7 @@ def test_a_failed_engine_says_what_it_always_says(keys: str, to: Path, monkeypat
         raise ValueError("person 7")
 
     with monkeypatch.context() as patched:
-        patched.setattr("discreet.engines.connected.add_noise_to_batch", broken)
+        patched.setattr("discreet.engines.connected_engine.add_noise_to_batch", broken)
         with pytest.raises(dp.EngineError, match="the charge stays spent") as failed:
             asked(table, keys).release(epsilon=1, to=to)
     assert "person" not in str(failed.value)

@@ -14,13 +14,13 @@ from ibis import _
 
 import discreet as dp
 from discreet.distinct_values.count_distinct import DistinctReading, priced_count
-from discreet.engines.value_pairs import UNIT, VALUE
+from discreet.engines.unit_value_pairs import UNIT, VALUE
 from discreet.errors import InvalidQuery
 from discreet.ledger.ledger import stated_guarantee
 from discreet.planning.unlisted_values import MOST
 from discreet.privacy.events import PureEvent
 from discreet.query.table import PrivateTable
-from discreet.sensitivity.value_assignment import assigned
+from discreet.sensitivity.capped_matching import assigned
 from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import binomial_p
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from discreet.planning import forms
-from discreet.planning.column_lattice import Lattice
+from discreet.planning.column_lattice import ColumnLattice
 from discreet.planning.plan import PricedBlock
 
 Record = Mapping[str, Any]
@@ -38,7 +38,7 @@ class Asked:
     max_rows: int = 1
 
 
-def step_of(lattice: Lattice, value: float) -> int:
+def step_of(lattice: ColumnLattice, value: float) -> int:
     """The lattice's integer for a value, clipped."""
     if isinstance(value, int) and lattice.exact:
         q = value - int(lattice.origin)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance_corpus import OPERATIONS
-from discreet.language.check import RULES
+from discreet.language.allow_list import RULES
 from engine_table import PAGE, filled
 
 

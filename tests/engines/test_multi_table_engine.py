@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines import multi_table_engine as module
-from discreet.engines.connected import Connected
+from discreet.engines.connected_engine import Connected
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.multi_table_engine import TablePart, several_tables
 from discreet.engines.postgresql import PostgreSQL

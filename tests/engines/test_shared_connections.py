@@ -8,7 +8,7 @@ import duckdb
 import ibis
 import pytest
 
-from discreet.engines.connected import ConnectionLock
+from discreet.engines.connected_engine import ConnectionLock
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import EngineError
 from discreet.testing import people

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-import discreet.engines.connected as engine_module
+import discreet.engines.connected_engine as engine_module
 from discreet.engines.duckdb import DuckDB
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import PricedBlock

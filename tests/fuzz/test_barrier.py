@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.language.barrier import barrier, interval_of, kind_of, scan
+from discreet.language.input_barrier import barrier, interval_of, kind_of, scan
 from discreet.privacy.declaration import Bound
 from discreet.testing.neighbors import INTEGERS, MOMENTS, REALS, array, hostile
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import discreet.planning.batch_planner as planner
 from depth import SLOW, examples
-from discreet.sensitivity.measured_parts import part_sensitivity, squared_part_sensitivity
+from discreet.sensitivity.strategy_sensitivity import part_sensitivity, squared_part_sensitivity
 from discreet.testing.neighbors import NeighborPair, pairs
 from drawn_batches import batches, declared, distances, plan_of
 from neighbor_bench import Bench

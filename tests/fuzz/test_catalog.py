@@ -15,8 +15,8 @@ from discreet.audit import exact, neighbors, sampled
 from discreet.audit.compare_runs import Claim, findings
 from discreet.audit.own_mechanisms import mechanisms
 from discreet.audit.pipelines import Function, Run
-from discreet.engines.block_columns import Columns
-from discreet.engines.totals import totals
+from discreet.engines.exact_totals import totals
+from discreet.engines.generated_columns import Columns
 from discreet.inference.estimators import ESTIMATORS
 from discreet.planning.aggregates import STATISTICS, Statistic
 from discreet.planning.group_keys import POSITION
@@ -46,7 +46,7 @@ AROUND = {
         "engines/test_spark_settings.py",
         "engines/conformance/test_settings.py",
     ),
-    "the source moves": ("engines/test_files.py", "fuzz/test_inputs.py"),
+    "the source moves": ("engines/test_file_patterns.py", "fuzz/test_inputs.py"),
     "identities at their extremes": (
         "fuzz/test_logs.py",
         "engines/test_multi_table_engine.py",

@@ -16,7 +16,7 @@ import pytest
 import discreet as dp
 from discreet.accounting import calibration, conversions, theorems
 from discreet.accounting import event_losses as losses
-from discreet.accounting.loss import Loss
+from discreet.accounting.privacy_loss import Loss
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.privacy.definitions import Guarantee

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depth import SLOW, examples
-from discreet.engines import unit_entries
+from discreet.engines import contribution_weights
 from discreet.testing.neighbors import NeighborPair, pairs
 from drawn_batches import declared
 from drawn_hierarchies import PRICES, hierarchies, in_all_places, level_distances, level_plan_of
@@ -39,5 +39,5 @@ def test_units_that_an_engine_does_not_weigh_are_seen(
     bench: Bench, price: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a person in four places who may count in two."""
-    monkeypatch.setattr(unit_entries, "weigh", lambda entry, *_limits, **_kind: entry)
+    monkeypatch.setattr(contribution_weights, "weigh", lambda entry, *_limits, **_kind: entry)
     assert any(distance > claimed for distance, claimed in in_all_places(bench, price))

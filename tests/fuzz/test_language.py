@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from depth import examples
 from discreet.errors import InvalidQuery
-from discreet.language.barrier import barrier
 from discreet.language.checked_expressions import DTYPES, Value
+from discreet.language.input_barrier import barrier
 from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbors import Rows, rows_of, schemas

@@ -16,7 +16,7 @@ from flint import arb, ctx
 
 import depth
 from discreet.accounting import event_losses as losses
-from discreet.accounting.loss import Loss
+from discreet.accounting.privacy_loss import Loss
 from discreet.exact.bisection import float_up
 from discreet.noise.certified_comparison import real
 

@@ -21,7 +21,7 @@ from ibis import _
 from pyarrow import dataset
 
 import discreet as dp
-from discreet.query.unreleased import REFUSED
+from discreet.query.unreleased_methods import REFUSED
 from public_calls import CALLS, INNER, MADE, Missing, Own, called, public, question
 
 CURATORS = {

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.answers.combination import Combination
+from discreet.answers.linear_combination import Combination
 from discreet.errors import InvalidParameter
 from discreet.hierarchies.level_answers import Part
 from discreet.hierarchies.measured_levels import HierarchyRelease, measured

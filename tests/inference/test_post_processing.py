@@ -16,7 +16,7 @@ from ibis import _
 import discreet as dp
 from discreet.errors import InvalidQuery
 from discreet.inference.post_processing import MOST_STEPS_AFTER
-from discreet.language.check import DEEPEST
+from discreet.language.allow_list import DEEPEST
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing import people

@@ -14,7 +14,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.language.barrier import barrier, scan
+from discreet.language.input_barrier import barrier, scan
 
 SHAPES = [
     {"closed": closed, "close_extreme": extreme, "include_under": under, "include_over": over}

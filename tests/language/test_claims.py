@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ibis import _
 
 from discreet.errors import InvalidQuery
-from discreet.language.check import RULES, measured
+from discreet.language.allow_list import RULES, measured
 from discreet.language.checked_expressions import Kind, Measure, Value
 
 EXAMPLES: dict[str, Any] = {

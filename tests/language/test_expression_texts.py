@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ibis import _
 
 from discreet.errors import shown
-from discreet.language.check import RULES
+from discreet.language.allow_list import RULES
 from discreet.language.expression_texts import LONGEST, expression_text
 from discreet.planning.aggregates import WRITTEN, Intercept, Slope
 from discreet.query.expression_documents import AFTER_OPERATIONS

@@ -16,7 +16,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.language.check import DEEPEST, RULES, bind, checked
+from discreet.language.allow_list import DEEPEST, RULES, bind, checked
 from discreet.language.checked_expressions import Kind, Value
 from discreet.language.text import LONGEST_PART
 from discreet.query.table import MOST_STEPS, PrivateTable

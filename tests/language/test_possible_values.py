@@ -10,7 +10,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.language.check import bind
+from discreet.language.allow_list import bind
 from discreet.language.possible_values import MOST_KEYS, possible_results
 from discreet.query.table import PrivateTable
 

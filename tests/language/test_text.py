@@ -10,7 +10,7 @@ import pytest
 from ibis import _
 
 from discreet.errors import InvalidQuery
-from discreet.language.check import RULES
+from discreet.language.allow_list import RULES
 from discreet.language.text import LONGEST_PART
 
 ALLOWED: dict[str, list[Any]] = {

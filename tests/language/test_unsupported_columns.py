@@ -15,7 +15,7 @@ from ibis import _
 import discreet as dp
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.language.unsupported_columns import cast_first, no_column
-from discreet.query.steps import UnknownColumn
+from discreet.query.query_steps import UnknownColumn
 from discreet.query.table import PrivateTable
 
 TYPES = {

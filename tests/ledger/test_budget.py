@@ -19,11 +19,11 @@ import pytest
 
 from discreet.accounting.conversions import zcdp_delta
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import Charge
 from discreet.ledger.memory_ledger import MemoryLedger
 from discreet.ledger.nested_levels import Balances
+from discreet.ledger.privacy_filter import Allowance
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import GaussianEvent
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from discreet.ledger import entry_pages
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.file_ledger import FileLedger, statement
 from discreet.ledger.ledger import Charge, Ledger
+from discreet.ledger.privacy_filter import Allowance
 
 MakeCharge = Callable[..., Charge]
 Open = Callable[..., Ledger]

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.allowance import NOTHING, Allowance
 from discreet.ledger.file_format import check_format, check_whole, write_new
 from discreet.ledger.file_ledger import FileLedger, statement
 from discreet.ledger.ledger import Charge
 from discreet.ledger.ledger_statement import LedgerStatement
+from discreet.ledger.privacy_filter import NOTHING, Allowance
 from discreet.ledger.stored_lines import check_answer, follow_from, now
 
 MakeCharge = Callable[..., Charge]

@@ -19,10 +19,10 @@ import pytest
 
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
 from discreet.ledger import file_location, sqlite_store
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.file_ledger import FileLedger, create, statement
 from discreet.ledger.file_locks import Descriptor
 from discreet.ledger.ledger import Charge
+from discreet.ledger.privacy_filter import Allowance
 
 MakeCharge = Callable[..., Charge]
 Run = Callable[..., str]

@@ -16,9 +16,9 @@ import pytest
 
 from discreet.errors import InvalidParameter, LedgerError
 from discreet.ledger import file_location
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.file_ledger import FileLedger, backup, create, verify
 from discreet.ledger.file_location import absolute, identity, placed, remove_leftovers, tighten
+from discreet.ledger.privacy_filter import Allowance
 
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -80,7 +80,7 @@ def test_what_all_may_read_is_tightened(used: Path, before: int, after: int) -> 
 KILLED = """
 from discreet.ledger import file_location
 from discreet.ledger.file_ledger import create
-from discreet.ledger.allowance import Allowance
+from discreet.ledger.privacy_filter import Allowance
 step = getattr(file_location, sys.argv[2])
 def killed(*arguments):
     os.kill(os.getpid(), 9)

@@ -14,10 +14,10 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import file_location
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.file_ledger import FileLedger, statement
 from discreet.ledger.file_locks import SUPPORTED, Descriptor
 from discreet.ledger.ledger import Charge
+from discreet.ledger.privacy_filter import Allowance
 
 pytestmark = pytest.mark.skipif(not SUPPORTED, reason="only Linux has locks that belong to a descriptor")
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.allowance import Allowance, Spending
 from discreet.ledger.hash_chain import POINTS, Head, LedgerLine, chain_hash, follow, ratios
+from discreet.ledger.privacy_filter import Allowance, Spending
 
 KEY = "ab" * 32
 TIME = "2030-01-01T00:00:00.000+00:00"

@@ -19,12 +19,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
-from discreet.ledger import chained_ledger, memory_ledger
-from discreet.ledger.allowance import NOTHING, Allowance, Spending, added
+from discreet.ledger import database_ledger, memory_ledger
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.file_ledger import FileLedger
 from discreet.ledger.ledger import Charge, Ledger, charge_of, event_of, positive_guarantee, stated_guarantee
 from discreet.ledger.ledger_kinds import ledger_at
+from discreet.ledger.privacy_filter import NOTHING, Allowance, Spending, added
 from discreet.ledger.stored_lines import Database
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import BoundedRangeEvent, ConcentratedEvent, GaussianEvent, PureEvent
@@ -87,7 +87,7 @@ def test_a_clock_that_jumps_changes_nothing(
     ledger = new_ledger(Fraction(1))
     for number, clock in enumerate((2e9, 0.0, 4e9, 4e9, 1.0, 3e9, 0.5, 2e9, 1e9, 0.0), 1):
         monkeypatch.setattr(memory_ledger, "time", SimpleNamespace(time=lambda clock=clock: clock))
-        monkeypatch.setattr(chained_ledger, "now", lambda clock=clock: datetime.fromtimestamp(clock, UTC).isoformat())
+        monkeypatch.setattr(database_ledger, "now", lambda clock=clock: datetime.fromtimestamp(clock, UTC).isoformat())
         assert ledger.reserve(charge(0.1)) == number
     with pytest.raises(BudgetExceeded):
         ledger.reserve(charge(5e-324))

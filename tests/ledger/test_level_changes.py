@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.level_changes import FREEZE, OPEN, LevelChange
+from discreet.ledger.privacy_filter import Allowance
 
 
 @pytest.mark.parametrize("text", ["", "  ", "a\nb", "a\0b", "\ud800", "x" * 1001, None, 7])

@@ -13,9 +13,9 @@ import pytest
 
 from discreet.errors import BudgetExceeded
 from discreet.ledger import memory_ledger
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.ledger import Charge
 from discreet.ledger.memory_ledger import MemoryLedger
+from discreet.ledger.privacy_filter import Allowance
 
 MakeCharge = Callable[..., Charge]
 Spend = Callable[[Callable[[], object]], object]

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.ledger.allowance import NOTHING, Allowance, Spending
 from discreet.ledger.level_changes import CLOSE, FREEZE, OPEN, RAISE, UNFREEZE, LevelChange
 from discreet.ledger.level_names import is_below, lineage
 from discreet.ledger.nested_levels import Balances
+from discreet.ledger.privacy_filter import NOTHING, Allowance, Spending
 from discreet.privacy.definitions import Guarantee
 
 TENTH = Spending.of(Fraction(1, 10))

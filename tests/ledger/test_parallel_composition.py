@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.ledger.allowance import NOTHING, Spending, added
 from discreet.ledger.ledger import Charge
 from discreet.ledger.parallel_composition import PartBudget, Parts, dearest
+from discreet.ledger.privacy_filter import NOTHING, Spending, added
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import Event, GaussianEvent
 

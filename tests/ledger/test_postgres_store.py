@@ -11,9 +11,9 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import postgres_store
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.postgres_ledger import PostgresLedger
 from discreet.ledger.postgres_store import PostgresStore
+from discreet.ledger.privacy_filter import Allowance
 from killable_postgresql import PRESENT, KillableServer, killable_postgresql
 
 NUMBERS = itertools.count(1)

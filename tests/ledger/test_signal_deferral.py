@@ -21,11 +21,11 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import ledger, signal_deferral
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget import Budget
 from discreet.ledger.file_ledger import FileLedger, statement
 from discreet.ledger.ledger import Charge
 from discreet.ledger.parallel_composition import PartBudget, Parts
+from discreet.ledger.privacy_filter import Allowance
 
 MakeCharge = Callable[..., Charge]
 Start = Callable[..., subprocess.Popen[str]]

@@ -15,10 +15,10 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import sqlite_store
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget import Budget
 from discreet.ledger.file_ledger import FileLedger, statement, verify
 from discreet.ledger.ledger import Charge
+from discreet.ledger.privacy_filter import Allowance
 from discreet.ledger.sqlite_store import Store, translated
 
 MakeCharge = Callable[..., Charge]

@@ -13,13 +13,13 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import file_format, file_ledger, stored_lines, verify_tail
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget import Budget
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.file_format import check_whole
 from discreet.ledger.file_ledger import FileLedger, statement, verify
 from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine
 from discreet.ledger.ledger import Charge
+from discreet.ledger.privacy_filter import Allowance
 from discreet.ledger.stored_lines import EVERY
 from discreet.ledger.verify_tail import check_end
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
 from discreet.mechanisms.race_to_the_top import RaceToTheTop, Winner
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.privacy.events import PureEvent

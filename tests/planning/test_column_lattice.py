@@ -15,7 +15,7 @@ from discreet.planning.column_lattice import (
     MOST_BITS,
     PRODUCT_BITS,
     SCALE_BITS,
-    Lattice,
+    ColumnLattice,
     bits_for,
     centered,
     counting,
@@ -27,7 +27,7 @@ ENDS = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
 BITS = st.integers(FEWEST_BITS, MOST_BITS)
 
 
-def step_of(lattice: Lattice, x: Fraction) -> int:
+def step_of(lattice: ColumnLattice, x: Fraction) -> int:
     """The lattice's integer for x, in exact arithmetic."""
     q = math.floor((x - lattice.origin) * Fraction(2) ** lattice.exponent + Fraction(1, 2))
     return max(lattice.low, min(lattice.high, q))

@@ -10,8 +10,8 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.engines.block_columns import Columns
-from discreet.engines.totals import totals
+from discreet.engines.exact_totals import totals
+from discreet.engines.generated_columns import Columns
 from discreet.planning import forms
 from discreet.planning.forms import FORMS, Block, Form
 from discreet.planning.planner import price

@@ -16,8 +16,8 @@ from ibis import _
 
 import discreet as dp
 from discreet.errors import InvalidQuery
-from discreet.language.barrier import UNIT, barrier
 from discreet.language.checked_expressions import Kind
+from discreet.language.input_barrier import UNIT, barrier
 from discreet.query.table import PrivateTable
 
 Protect = Callable[..., PrivateTable]

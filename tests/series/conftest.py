@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from discreet.series.kept_steps import KeptSteps
+from discreet.series.kept_step_totals import KeptSteps
 
 
 @pytest.fixture(name="seen")

@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dp
 from asgi_client import client_of
-from discreet.service.public_moments import Pace
+from discreet.service.answer_timing import Pace
 from discreet.service.service import Service
 from discreet.testing.example_tables import PLANS, visits
 from service_fixtures import Clock, ask, data_set, service_in, wait_until_ended

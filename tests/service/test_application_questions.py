@@ -19,9 +19,9 @@ from ibis import _
 import discreet as dp
 from depth import examples
 from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.service.answer_timing import Pace, State
 from discreet.service.application_questions import MOST_CENTERS, MOST_KEYS, MOST_ROUNDS, MOST_ROWS
 from discreet.service.data_sets import DataSet
-from discreet.service.public_moments import Pace, State
 from discreet.service.roles import Principal, Role
 from discreet.service.service import Service
 from discreet.service.service_errors import Forbidden

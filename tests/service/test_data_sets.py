@@ -11,8 +11,8 @@ import pytest
 
 from discreet.errors import BudgetExceeded, InvalidParameter, InvalidQuery, LedgerError
 from discreet.ledger.budget import Budget
+from discreet.service.answer_timing import State
 from discreet.service.data_sets import Policy, Seen
-from discreet.service.public_moments import State
 from service_fixtures import COUNT, Clock, ask, data_set, finished, service_in
 
 

@@ -13,8 +13,8 @@ from discreet.curator.protect import protect
 from discreet.engines.engine import FAILED
 from discreet.errors import EngineError
 from discreet.ledger.budget import Budget
+from discreet.service.answer_timing import Pace, State
 from discreet.service.data_sets import DataSet
-from discreet.service.public_moments import Pace, State
 from discreet.service.service import Service
 from service_fixtures import COUNT, Clock, ask, finished, service_in, wait_until_ended
 

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.service.job_records import JobRecord
-from discreet.service.job_runner import FairQueue
+from discreet.service.answer_timing import State
 from discreet.service.jobs import ALIVE, JobBook
-from discreet.service.public_moments import State
 from discreet.service.service_errors import Forbidden
 from discreet.service.state_store import StateStore, sqlite_file
 from discreet.testing.example_tables import PLANS
@@ -44,26 +42,6 @@ def test_a_job_that_may_have_been_charged_fails_and_is_not_charged_again(tmp_pat
     assert service.submit(ada, ask(), "key").id == job
     assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0.1"
     service.close()
-
-
-def test_the_next_job_is_of_a_principal_whose_jobs_are_not_being_run() -> None:
-    def job(principal: str, name: str) -> JobRecord:
-        texts: dict[str, Any] = dict.fromkeys(("dataset", "digest", "ask", "what", "cost", "release"), "")
-        return JobRecord(id=name, principal=principal, idempotency=None, accepted=0, first=1, **texts)
-
-    queue = FairQueue()
-    for principal, name in (("ada", "1"), ("ada", "2"), ("bob", "3"), ("ada", "4")):
-        queue.put(job(principal, name))
-    first, second = queue.take(), queue.take()
-    assert first is not None
-    assert second is not None
-    assert (first.id, second.id) == ("1", "3")
-    queue.release(first)
-    third = queue.take()
-    assert third is not None
-    assert third.id == "2"
-    queue.close()
-    assert queue.take() is None
 
 
 def test_what_was_accepted_goes_on_with_the_next_start(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.ledger.budget import Budget
-from discreet.ledger.chained_ledger import ChainedLedger
+from discreet.ledger.database_ledger import DatabaseLedger
+from discreet.service.answer_timing import Pace
 from discreet.service.data_sets import DataSet, Policy, Seen
 from discreet.service.jobs import JobBook
-from discreet.service.public_moments import Pace
 from discreet.service.roles import Role
 from discreet.service.service import Service, Settings
 from discreet.service.service_errors import Conflict, OverLimit
@@ -130,7 +130,7 @@ def test_how_long_a_repeat_takes_to_be_accepted_does_not_depend_on_an_answer_tha
     wait_until_ended(service, job)
     size = len(service._book.answer(job) or b"")
     read: list[int] = []
-    for kind, name in ((ChainedLedger, "answer_to"), (ChainedLedger, "latest"), (JobBook, "answer")):
+    for kind, name in ((DatabaseLedger, "answer_to"), (DatabaseLedger, "latest"), (JobBook, "answer")):
         monkeypatch.setattr(kind, name, lambda *_: read.append(size))
     repeat = submitted(service, "bob")
     assert service.job(service.members.principal("bob"), repeat).cost["epsilon"] == "0"

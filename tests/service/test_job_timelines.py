@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from depth import examples
+from discreet.service.answer_timing import Pace
 from discreet.service.data_sets import Policy, Seen
 from discreet.service.job_records import JobRecord
 from discreet.service.job_runner import JobRunner
-from discreet.service.public_moments import Pace
 from discreet.service.roles import Role
 from discreet.service.service import Service
 from service_fixtures import COUNT, Clock, ask, data_set, service_in

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import InvalidParameter, LedgerError
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.ledger_kinds import create
+from discreet.ledger.privacy_filter import Allowance
 from discreet.service import postgres_state
 from discreet.service.members import Members
 from discreet.service.service import Service

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import BudgetExceeded
-from discreet.service.public_moments import State
+from discreet.service.answer_timing import State
 from discreet.service.service import Service
 from discreet.service.service_errors import Conflict, Forbidden, Late, OverLimit
 from service_fixtures import COUNT, Clock, ask, data_set, finished, service_in, wait_until_ended

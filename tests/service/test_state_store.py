@@ -14,8 +14,8 @@ import pytest
 
 from discreet.errors import DiscreetError, LedgerError
 from discreet.service import state_store
+from discreet.service.answer_timing import State
 from discreet.service.members import Members
-from discreet.service.public_moments import State
 from discreet.service.roles import Role
 from discreet.service.service import Service
 from discreet.service.service_errors import Conflict

@@ -10,8 +10,8 @@ import pytest
 
 from discreet.errors import InvalidQuery, LedgerError
 from discreet.service import state_store
+from discreet.service.answer_timing import State
 from discreet.service.jobs import JobBook
-from discreet.service.public_moments import State
 from discreet.service.recorded_refusals import RefusalBook
 from discreet.service.roles import Action, Principal, Role
 from discreet.service.state_schema import UPGRADES, VERSION

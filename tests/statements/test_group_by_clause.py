@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import InvalidQuery
-from discreet.query.stacked import StackedQuestion
+from discreet.query.grouping_sets_question import StackedQuestion
 
 ROWS = pa.table({
     "a": ["x", "y", "y", None] * 30, "b": [1, 2, 3] * 40, "c": [True, False] * 60, "v": [i % 11 for i in range(120)],

@@ -8,8 +8,8 @@ import pytest
 from sqlglot import exp
 
 import discreet as dp
-from discreet.statements.lowering import lower
 from discreet.statements.scope import Scope
+from discreet.statements.sql_translation import lower
 from discreet.statements.statement_text import Text
 
 

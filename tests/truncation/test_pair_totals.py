@@ -21,8 +21,8 @@ from discreet.errors import EngineError
 from discreet.ledger.ledger import stated_guarantee
 from discreet.query.table import PrivateTable
 from discreet.truncation.pair_totals import totals_of_pairs
-from discreet.truncation.total_reading import TotalReading
 from discreet.truncation.truncated_total import priced_total
+from discreet.truncation.truncated_total_release import TotalReading
 from neighbor_bench import Bench
 
 CALLS = pa.table(

@@ -15,15 +15,15 @@ from ibis import _
 
 import discreet as dp
 from discreet.ledger.ledger import stated_guarantee
-from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
 from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.privacy.events import PureEvent
 from discreet.query.explanation import plan_digest
 from discreet.query.table import PrivateTable
 from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import binomial_p
-from discreet.truncation.total_reading import FARTHEST, FULL, NOISY, SHORT, TotalReading
 from discreet.truncation.truncated_total import MOST, PARTS, priced_total
+from discreet.truncation.truncated_total_release import FARTHEST, FULL, NOISY, SHORT, TotalReading
 
 DATA = pa.table(
     {

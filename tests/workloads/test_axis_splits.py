@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.workloads.axis_splits import AxisSplit, along, even, oblique, split_of
-from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.ordered_queries import OrderedQueries
 
 PREFIXES = OrderedQueries.prefixes(7).squares
 SPLITS: dict[str, AxisSplit] = {

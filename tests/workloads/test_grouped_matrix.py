@@ -10,7 +10,7 @@ import pytest
 
 from discreet.workloads.grouped_matrix import GroupedMatrix
 from discreet.workloads.matrix_strategy import MatrixStrategy
-from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.ordered_queries import OrderedQueries
 
 SIZES = [(2, 3), (3, 4), (2, 2, 3), (1, 5), (4, 1)]
 

@@ -15,7 +15,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms.laplace import Laplace
 from discreet.testing.scripted_words import splitmix
 from discreet.workloads.laplace_strategies import LaplaceStrategy, _error_and_slope, coarse_to_fine, laplace_strategy
-from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.ordered_queries import OrderedQueries
 
 COUNTS = [5, 0, 3, 9, 9, 2, 1, 0]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.workloads.matrix_strategy import MatrixStrategy, least_mean
-from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.ordered_queries import OrderedQueries
 
 
 @pytest.mark.parametrize("bits", [10, 33, 40, 45, 62, 90])

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.workloads.cell_tables import Axes, CellTable, Reals
 from discreet.workloads.matrix_strategy import MatrixStrategy, cell_rows
-from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.ordered_queries import OrderedQueries
 from discreet.workloads.pinched_bound import PinchedAxis, least_of_pinched, least_trace
 from discreet.workloads.product_bound import least_of_products
 from discreet.workloads.split_products import squares_of

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.workloads.cell_tables import CellTable
 from discreet.workloads.matrix_strategy import MatrixStrategy, cell_rows
-from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.ordered_queries import OrderedQueries
 from discreet.workloads.product_bound import least_of_products
 from discreet.workloads.product_queries import ProductQueries
 from discreet.workloads.split_products import squares_of

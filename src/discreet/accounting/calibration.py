@@ -8,7 +8,7 @@ Claim
 Requires
     `sensitivity`: L2 for Gaussian noise, L1 for Laplace noise. Noise continuous, or a certified rounding of it.
 Relies on
-    `gaussian_profile.mu_below`; `loss` for composed Laplace noise.
+    `gaussian_profile.mu_below`; `privacy_loss` for composed Laplace noise.
 Proof
     `uses` answers with mu each are one with mu sqrt(uses) (Dong, Roth and Su, Corollary 3.3), so sigma^2 = uses
     sensitivity^2/mu^2, with mu rounded down and the root rounded up. Pure epsilon is min(epsilon^2/2, epsilon)-zCDP

@@ -51,12 +51,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import gaussian_profile
+from discreet.accounting.batched_pairs import Stack
 from discreet.accounting.contour_integral import LEAST, Bounds, ContourIntegral, Values, held
 from discreet.accounting.dominating_pairs import Atoms, Complexes, DominatingPair, GaussianPair, Reals
 from discreet.accounting.infinite_losses import leaked
 from discreet.accounting.pair_grouping import Nearby
 from discreet.accounting.pairwise_summation import UNIT, additions
-from discreet.accounting.stacked_pairs import Stack
 from discreet.exact.amounts import root_above, sums
 from discreet.exact.bisection import falling, float_down, float_up, least, least_whole
 from discreet.exact.cached_property import cached_property

@@ -6,10 +6,10 @@ Claim
     itself up to `infinite` + `delta_bounds(epsilon)[0]`, but for `cut`. `log_moments` are logarithms of E_P[e^(zL); L
     finite], L = log dP/dQ, and `infinite` is P(L = infinity), exactly.
 Requires
-    Checked parameters (`loss` does it): positive, finite; masses that add up to one.
+    Checked parameters (`privacy_loss` does it): positive, finite; masses that add up to one.
 Relies on
     scipy's and NumPy's exp, expm1 and log to within 8 rounding units; `gaussian_profile` for certified Gaussian
-    profiles; `table_moments` and `pairwise_summation` for sums over tables and over pairs, however long.
+    profiles; `table_log_moments` and `pairwise_summation` for sums over tables and over pairs, however long.
 Proof
     delta(t) = P(L > t) - e^t Q(L > t) by definition of the hockey-stick divergence; Q(L = infinity) = 0. *Laplace*,
     epsilon = sensitivity/b: L = epsilon (1 - 2u) for an output at u in [0, 1] between the two centers, +-epsilon
@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import gaussian_profile
 from discreet.accounting.pairwise_summation import UNIT, additions, gathered, halved, total
-from discreet.accounting.table_moments import rows_at_once, tabulated
+from discreet.accounting.table_log_moments import rows_at_once, tabulated
 from discreet.exact.amounts import LEAST_FLOAT, root_above
 
 Reals = NDArray[np.float64]

@@ -6,16 +6,17 @@ Claim
 Requires
     An event that stands for what was done.
 Relies on
-    `loss`; `event_costs` for every amount that a theorem states, which is written there alone; `tabulated_pairs`.
+    `privacy_loss`; `event_costs` for every amount that a theorem states, which is written there alone;
+    `tabulated_pairs`.
 Proof
     The dominating pair is chosen by the class of the event, whose docstring says which law it means. What theorems say
     of the law is its cost. The zCDP of a pure law is computed from its pair, and is then smaller than epsilon^2/2; no
     divergence is above epsilon, which serves where the computation takes too long. A rho-zCDP release has no dominating
     pair that is known from rho alone, so it has a cost and no loss.
 Rounding
-    As in `loss`.
+    As in `privacy_loss`.
 Source
-    As in `loss`.
+    As in `privacy_loss`.
 Mutant
     counted-once: repeated events are priced once; killed by test_repeated_events_are_priced_each_time.
     rho-beside-a-delta: a release that may fail with probability delta is given a rho; killed by
@@ -33,7 +34,7 @@ from typing import Any
 from discreet.accounting import tabulated_pairs
 from discreet.accounting.dominating_pairs import BoundedRange, DominatingPair, GaussianPair, LaplacePair
 from discreet.accounting.event_costs import EventCost, cost_of
-from discreet.accounting.loss import Loss, LossPart
+from discreet.accounting.privacy_loss import Loss, LossPart
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import count, delta_or_zero, fraction, positive, taken
 from discreet.exact.bisection import float_down, float_up

@@ -6,7 +6,7 @@ Claim
 Requires
     That the releases have the stated guarantees, chosen adaptively or not, with parameters fixed in advance.
 Relies on
-    Exact fractions; `composed_profile` through `loss` for the optimal theorems.
+    Exact fractions; `composed_profile` through `privacy_loss` for the optimal theorems.
 Proof
     *Parallel*, add-remove: a unit is in at most G parts, so the others see no change; the sum of the G largest charges.
     Replace-one: the unit may leave G parts and enter G others: 2G. *Group*: a chain of g neighbors gives g epsilon and

@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.answers.cell_sums import CellSums, row_weights
-from discreet.answers.combination import Combination
-from discreet.answers.possible_counts import possible_counts
+from discreet.answers.count_constraints import possible_counts
+from discreet.answers.linear_combination import Combination
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
 from discreet.answers.table_exports import TableExports

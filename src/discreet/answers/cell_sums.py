@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.answers.combination import LARGEST_FACTOR, Combination
+from discreet.answers.linear_combination import LARGEST_FACTOR, Combination
 from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.given_values import in_memory
 from discreet.guesses.misfit_calls import worded

@@ -34,7 +34,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answers.batch_release import BatchRelease
-from discreet.answers.combination import Combination
+from discreet.answers.linear_combination import Combination
 from discreet.answers.range_statistics import RangeStatistics, checked_range, checked_share, confidence_at_edges
 from discreet.answers.ranges_release import NoisyBins, RangesRelease
 from discreet.answers.release import Release

@@ -6,7 +6,7 @@ Claim
 Requires
     Noise of the law that the plan states, and in each group of the same law. For `quantiles`, a row in some bin.
 Relies on
-    `answers.combination` for the interval of a linear combination of bins.
+    `answers.linear_combination` for the interval of a linear combination of bins.
 Proof
     *Share below an edge.* F rows of N: F and N are in their intervals, each at half of the miss probability, so with
     the stated confidence in both; and F / N is between the quotients of their ends.
@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.answers.combination import Combination
+from discreet.answers.linear_combination import Combination
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction
 from discreet.planning.planner import level

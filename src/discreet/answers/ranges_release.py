@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.answers.batch_release import BatchRelease
-from discreet.answers.combination import Combination
+from discreet.answers.linear_combination import Combination
 from discreet.answers.range_statistics import RangeStatistics, checked_range, checked_share, confidence_at_edges
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release

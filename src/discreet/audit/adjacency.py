@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.audit.recording import RecordedCost
 from discreet.local.frequency_oracle import FrequencyOracle
 from discreet.logs.thresholded_log import ThresholdedLog
-from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.joint_exponential import JointExponential

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.accounting.event_losses import finite_loss
-from discreet.accounting.loss import Loss
+from discreet.accounting.privacy_loss import Loss
 from discreet.audit.report import Finding, Report
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive

@@ -9,7 +9,7 @@ from discreet.audit.pipelines import Notebook, Script, SqlPipeline
 from discreet.curator.protect import protect
 from discreet.errors import InvalidParameter, expected
 from discreet.ledger.budget import Budget
-from discreet.statements.lowering import lower
+from discreet.statements.sql_translation import lower
 
 TABLE = "data"
 """What the table is called in a statement."""

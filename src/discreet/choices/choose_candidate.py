@@ -3,7 +3,7 @@
 Claim
     `choose` is epsilon-differentially private (rho-zCDP, at a rho) for the declared neighbors.
 Requires
-    Scores that are counts of rows or sums of bounded values; a table behind the barrier of `language.barrier`.
+    Scores that are counts of rows or sums of bounded values; a table behind the barrier of `language.input_barrier`.
 Relies on
     `planning.exact_scores`; `mechanisms.permute_and_flip`, `mechanisms.exponential`.
 Proof
@@ -46,7 +46,7 @@ from discreet.answers.receipt import Receipt
 from discreet.answers.table_exports import TableExports
 from discreet.curator.release_key import one_line
 from discreet.engines.engine import blocks_of
-from discreet.engines.totals import totals
+from discreet.engines.exact_totals import totals
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import decimal_text, root_below
 from discreet.exact.cached_property import cached_property

@@ -40,7 +40,7 @@ from discreet.query.read_question import question as read_question
 from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.service.asked_tables import as_one
 from discreet.statements.dialects import dialect_named
-from discreet.statements.lowering import lower
+from discreet.statements.sql_translation import lower
 
 app = typer.Typer(add_completion=False)
 

@@ -15,7 +15,7 @@ from discreet.privacy.definitions import ROW, Row
 from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateTable, Question
 from discreet.statements.dialects import dialect_named
-from discreet.statements.lowering import lower
+from discreet.statements.sql_translation import lower
 
 TABLE = "data"
 """What the file is called in the statement."""

@@ -9,7 +9,7 @@ import typer
 from discreet.cli.messages import print_line
 from discreet.cli.options import argument, option
 from discreet.cli.table_option import connections_of
-from discreet.curator.drafting import write_draft
+from discreet.curator.write_declaration_draft import write_draft
 
 app = typer.Typer(add_completion=False)
 

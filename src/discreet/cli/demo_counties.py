@@ -12,7 +12,7 @@ from discreet.mechanisms.consistency import Consistent, consistent
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.plots.dot_plot import ranks_figure
-from discreet.plots.order import order_figure
+from discreet.plots.rank_plot import order_figure
 from discreet.testing.populations import Counties, counties
 
 if TYPE_CHECKING:

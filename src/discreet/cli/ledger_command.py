@@ -18,12 +18,12 @@ from discreet.cli.raise_command import raise_allowance
 from discreet.cli.standard_output import json_text, write_output
 from discreet.cli.table_option import declaration, is_declaration, ledger_of
 from discreet.errors import InvalidParameter, LedgerError, expected, printable
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget import allowance_of
 from discreet.ledger.ledger_kinds import backup, create, exists, head, statement, verify
 from discreet.ledger.ledger_place import place_text
 from discreet.ledger.ledger_statement import LedgerStatement
 from discreet.ledger.level_changes import LevelChange
+from discreet.ledger.privacy_filter import Allowance
 from discreet.ledger.published_head import PublishedHead, make_key
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.privacy.events import to_json

@@ -13,8 +13,8 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.table import PrivateTable
 from discreet.statements.answer_clauses import After
 from discreet.statements.dialects import dialect_named
-from discreet.statements.lowering import lower
 from discreet.statements.select_statement import SelectStatement
+from discreet.statements.sql_translation import lower
 
 if TYPE_CHECKING:
     from discreet.cli.verb_answers import VerbOptions

@@ -19,7 +19,7 @@ from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
 from discreet.query.shared_table import protected_table
 from discreet.query.table import PrivateTable
-from discreet.statements.lowering import sql
+from discreet.statements.sql_translation import sql
 
 KEYS_OF = "the public keys of a data set"
 

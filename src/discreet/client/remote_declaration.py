@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from discreet.client.service_bodies import list_of_objects, malformed, mapping, reading
 from discreet.client.service_connection import ServiceConnection
-from discreet.curator.protect_shared import stated_pair
+from discreet.curator.protect_two_units import stated_pair
 from discreet.curator.stated_facts import stated_bounds, stated_keys, stated_neighbors, stated_unit
 from discreet.exact.amounts import whole_number
 from discreet.exact.written_amounts import stored_amount
-from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
+from discreet.language.input_barrier import kind_of
 from discreet.planning.group_keys import ARROW_TYPES
 from discreet.planning.unspecified import AUTO, WIDEST
 from discreet.privacy.declaration import Declaration

@@ -10,7 +10,7 @@ import ibis
 import numpy as np
 
 from discreet.clustering.point_oracle import ClusterSums, PointGrid, Reals, RecordedStep
-from discreet.language.check import LARGEST_EXPRESSION
+from discreet.language.allow_list import LARGEST_EXPRESSION
 from discreet.privacy.definitions import Neighbors
 from discreet.query.question import Question
 from discreet.query.table import PrivateGroups, PrivateTable

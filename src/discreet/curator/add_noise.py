@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.engine import Engine
-from discreet.engines.value_pairs import UNIT, VALUE, pairs_of
+from discreet.engines.unit_value_pairs import UNIT, VALUE, pairs_of
 from discreet.mechanisms.distributed_noise import DistributedNoise
 from discreet.noise.entropy import RandomWords
 from discreet.planning.plan import Plan
-from discreet.sensitivity.value_assignment import assigned
+from discreet.sensitivity.capped_matching import assigned
 
 MOST_HERE = 10**6
 """The totals of more groups than this stay where they are until they have noise."""

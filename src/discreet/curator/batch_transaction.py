@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.stored_answers import unpacked
-from discreet.curator.receipt_facts import batch_claims, batch_receipt
+from discreet.curator.receipt_builder import batch_claims, batch_receipt
 from discreet.curator.release_key import described_batch, digest, hashed
 from discreet.curator.serialization import packed
 from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.curator.protected_table import Protected
-from discreet.curator.receipt_facts import header
+from discreet.curator.receipt_builder import header
 from discreet.curator.release_key import digest, hashed
 from discreet.curator.transaction import Drawing, charge_to, released
 from discreet.errors import InvalidParameter, expected

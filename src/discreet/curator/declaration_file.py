@@ -12,7 +12,7 @@ import ibis.expr.datatypes as dt
 
 from discreet.curator.declaration_form import DeclarationText
 from discreet.curator.protect import protected
-from discreet.curator.protect_shared import stated_pair
+from discreet.curator.protect_two_units import stated_pair
 from discreet.curator.protection_warnings import noticed
 from discreet.curator.stated_facts import (
     check_columns,
@@ -30,7 +30,7 @@ from discreet.curator.toml_lines import LARGEST, read_toml
 from discreet.curator.unit_paths import StatedStep, columns_of, with_owner
 from discreet.engines import engine_selection
 from discreet.engines.engine import Engine
-from discreet.engines.files import UNREADABLE, header, matching_files
+from discreet.engines.file_patterns import UNREADABLE, header, matching_files
 from discreet.errors import DiscreetError, InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import fraction
 from discreet.exact.written_amounts import MOST_DIGITS, is_amount, written_amount

@@ -8,7 +8,7 @@ Requires
     An engine whose `streamed` finds the totals once, and hands over each group once, in the order of the keys.
 Relies on
     `ledger.ledger`; `mechanisms.distributed_noise`: the noise of a group is a function of the secret and of its place,
-    and independent of that of other groups. `inference.estimate`, `curator.receipt_facts`: functions of noisy totals
+    and independent of that of other groups. `inference.estimate`, `curator.receipt_builder`: functions of noisy totals
     and the plan.
 Proof
     Price (the plan is given), reserve (or raise, having looked at nothing), look and add noise (the engine, under a
@@ -61,7 +61,7 @@ from discreet.answers.answer_file import (
 from discreet.answers.release import beside
 from discreet.answers.stored_answers import unpacked
 from discreet.curator.add_noise import scattered
-from discreet.curator.receipt_facts import claims, receipt
+from discreet.curator.receipt_builder import claims, receipt
 from discreet.curator.transaction import Drawing, ReleaseContext, Turn, once, paid
 from discreet.errors import InvalidQuery, expected
 from discreet.inference.estimate import estimates

@@ -10,7 +10,7 @@ from discreet.answers.batch_release import BatchRelease
 from discreet.answers.stored_answers import completed_batch, packed_parts
 from discreet.curator.batch_transaction import batch_digest, drawn_batch
 from discreet.curator.open_question_transaction import drawn_open, open_digest
-from discreet.curator.receipt_facts import batch_claims, claims, mixed_batch_claims, mixed_batch_receipt
+from discreet.curator.receipt_builder import batch_claims, claims, mixed_batch_claims, mixed_batch_receipt
 from discreet.curator.release_key import described_mixed_batch, hashed
 from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released
 from discreet.planning.mixed_batch_plan import MixedBatchPlan

@@ -34,11 +34,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from discreet.engines.connected import Connected
+from discreet.engines.connected_engine import Connected
 from discreet.engines.engine import Engine
 from discreet.engines.multi_table_engine import TableEngine, TablePart
 from discreet.errors import InvalidQuery, expected
-from discreet.language.barrier import one_notation
+from discreet.language.input_barrier import one_notation
 from discreet.planning.contribution_limits import check_moved, check_one_owner
 from discreet.privacy.declaration import Declaration
 from discreet.query.public_table import PublicTable

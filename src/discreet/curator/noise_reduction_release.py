@@ -7,7 +7,7 @@ Requires
     A ledger that keeps its claim; an engine that computes the plan's totals.
 Relies on
     `mechanisms.noise_reduction`: the outcomes of rounds 1..j depend on the totals through round j.
-    `query.accuracy_rounds`: whether to go on is a function of noisy totals. `ledger.allowance`.
+    `query.accuracy_rounds`: whether to go on is a function of noisy totals. `ledger.privacy_filter`.
 Proof
     Round 1 is charged e_1 before the engine is asked; round j+1 is charged e_(j+1) - e_j after round j was found
     wanting and before round j+1 is looked at; whatever fails leaves the charges. Write the probability of a view as a
@@ -40,7 +40,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from discreet.curator.receipt_facts import claims, receipt
+from discreet.curator.receipt_builder import claims, receipt
 from discreet.curator.release_key import described, digest, hashed
 from discreet.curator.serialization import packed
 from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from discreet.answers.stored_answers import plain
 from discreet.curator.add_noise import noisy_totals_of
-from discreet.curator.receipt_facts import receipt
+from discreet.curator.receipt_builder import receipt
 from discreet.curator.release_key import digest, hashed
 from discreet.curator.serialization import packed
 from discreet.curator.transaction import Drawing

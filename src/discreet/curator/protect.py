@@ -27,7 +27,7 @@ from discreet.curator.unit_paths import opened_along, stated_path
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, expected
 from discreet.guesses.misfit_calls import worded
-from discreet.language.barrier import one_of_each
+from discreet.language.input_barrier import one_of_each
 from discreet.ledger.budget import Budget
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.planning.contribution_limits import stated_limits

@@ -52,10 +52,10 @@ from discreet.curator.multi_table import (
 )
 from discreet.curator.noise_reduction_release import in_rounds
 from discreet.curator.open_question_transaction import drawn_open, open_digest, statements
-from discreet.curator.readings import Reading, reading_digest
-from discreet.curator.receipt_facts import claims, reading_receipt, receipt
+from discreet.curator.receipt_builder import claims, reading_receipt, receipt
 from discreet.curator.release_key import described, digest
 from discreet.curator.serialization import packed
+from discreet.curator.table_input_release import Reading, reading_digest
 from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, charge_to_each, released
 from discreet.engines.engine import Engine
 from discreet.engines.multi_table_engine import TablePart, several_tables

@@ -14,8 +14,8 @@ import ibis.expr.schema as sch
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction
 from discreet.exact.given_values import in_memory, path_of
-from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
+from discreet.language.input_barrier import kind_of
 from discreet.language.unsupported_columns import READ, cast_first, no_column, unsupported
 from discreet.planning.contribution_limits import checked_limit
 from discreet.planning.group_keys import checked_keys, grouping

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import ibis.expr.types as ir
 
-from discreet.engines.files import MAGIC
+from discreet.engines.file_patterns import MAGIC
 from discreet.engines.inputs import DELIMITERS
 from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.given_values import path_of

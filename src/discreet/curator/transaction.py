@@ -23,7 +23,7 @@ Proof
     *No deadlock.* A thread holds one turn at most, and takes it before any other lock of ours; the questions that
     `together` asks inside of a release are those of a ledger of its own. The lock is re-entrant: a signal handler that
     asks what its own thread is answering draws for itself, and pays; in the middle of a look it is refused before it
-    pays (`engines.connected.ConnectionLock`). A `with` cannot be interrupted between taking a
+    pays (`engines.connected_engine.ConnectionLock`). A `with` cannot be interrupted between taking a
     lock and holding it, so an interrupt leaves no lock behind; a turn that it leaves registered belongs to nobody, and
     the next to ask has it. The process is part of its name, so that a fork waits for nobody in its parent.
     *What is not claimed.* Several processes that ask the same at once each pay, of what their ledger lets in. A charge

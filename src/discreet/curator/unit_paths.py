@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import ibis.expr.schema as sch
 
 from discreet.curator.stated_facts import check_columns, kind_in, stated_unit
-from discreet.engines.connected import Connected
+from discreet.engines.connected_engine import Connected
 from discreet.engines.engine import Engine
 from discreet.engines.engine_selection import opened
-from discreet.engines.owner_paths import PathStep
+from discreet.engines.foreign_key_units import PathStep
 from discreet.errors import InvalidParameter, expected
-from discreet.language.barrier import one_notation
 from discreet.language.checked_expressions import Kind
+from discreet.language.input_barrier import one_notation
 from discreet.privacy.definitions import ROW
 
 EXAMPLE = "write via=[(orders, {'l_orderkey': 'o_orderkey'})], the tables in order, the one with the unit last."

@@ -4,9 +4,10 @@ Claim
     `count_distinct` is epsilon-differentially private for the declared neighbors, whatever values a unit has, and
     however many. With its confidence, the bound ``at_least(confidence)`` is no more than the number of values.
 Requires
-    A table behind the barrier of `language.barrier`, whose rows belong to one unit each.
+    A table behind the barrier of `language.input_barrier`, whose rows belong to one unit each.
 Relies on
-    `planning.unlisted_values`, whose claim it is for one column, with limits that may be stated. `engines.value_pairs`.
+    `planning.unlisted_values`, whose claim it is for one column, with limits that may be stated.
+    `engines.unit_value_pairs`.
 Proof
     There; a stated limit is one of the public ones. The margin is kept for the count that was chosen, which is no more
     than the number of values, and a bound below 0 is raised to 0.
@@ -34,14 +35,14 @@ import pyarrow as pa
 from discreet.answers.receipt import Receipt
 from discreet.answers.stored_answers import whole_texts
 from discreet.answers.table_exports import TableExports
-from discreet.engines.value_pairs import UNIT, VALUE, value_pairs
+from discreet.engines.unit_value_pairs import UNIT, VALUE, value_pairs
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import AT_LEAST, ReleasedNames
 from discreet.language.checked_expressions import Kind, told_apart
 from discreet.ledger.ledger import stated_guarantee
-from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
 from discreet.noise.entropy import RandomWords
 from discreet.planning.unlisted_values import assignment_noise, tried_limits
 from discreet.privacy.declaration import Declaration
@@ -55,7 +56,7 @@ from discreet.query.source import ReleaseCall
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import view_of
 from discreet.query.unpriced_question import UnpricedQuestion
-from discreet.sensitivity.value_assignment import assigned
+from discreet.sensitivity.capped_matching import assigned
 
 LARGEST = 2**30
 """Of a stated limit: there are fewer pairs of a unit and a value."""

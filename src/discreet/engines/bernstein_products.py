@@ -28,7 +28,7 @@ from collections.abc import Mapping
 
 import ibis.expr.types as ir
 
-from discreet.engines.block_columns import Columns
+from discreet.engines.generated_columns import Columns
 from discreet.language.checked_expressions import Kind, cast
 from discreet.language.exact_arithmetic import at_most, clipped, double, integer, rounded_half_up
 from discreet.planning.plan import PricedBlock

@@ -4,7 +4,7 @@ Claim
     In `clipped_units` and `weighted_units` each unit is counted in one of four bins: 1 where the first of two things
     holds of it, 2 where the second does, 3 where both do, 0 otherwise.
 Requires
-    A scanned table behind `language.barrier.barrier`, and a plan with nothing left open.
+    A scanned table behind `language.input_barrier.barrier`, and a plan with nothing left open.
 Relies on
     `GROUP BY` of exact values.
 Proof

@@ -7,7 +7,7 @@ Claim
     number of values; that of one group by at most L * steps; replacing moves one group alone by no more than that
     either.
 Requires
-    A scanned table behind `language.barrier.barrier`.
+    A scanned table behind `language.input_barrier.barrier`.
 Relies on
     Integer maxima and sums; `planning.contribution_bounding` for the weights.
 Proof
@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import ibis.expr.types as ir
 
-from discreet.engines.block_columns import Columns
+from discreet.engines.generated_columns import Columns
 from discreet.language.exact_arithmetic import TOTAL, integer
 from discreet.language.literals import constant
 from discreet.planning.contribution_bounding import attach, units, weigh

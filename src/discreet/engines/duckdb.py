@@ -11,22 +11,22 @@ import ibis.expr.types as ir
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.engines.connected import Connected, add_noise_to_table
+from discreet.engines.connected_engine import Connected, add_noise_to_table
 from discreet.engines.duckdb_names import hidden, is_stored, is_taken, temporary_names
 from discreet.engines.duckdb_settings import our_settings, protected_settings
 from discreet.engines.duckdb_texts import computed_text
 from discreet.engines.engine import AddNoise, logger, shielded
-from discreet.engines.files import FilesChanged, all_unchanged
+from discreet.engines.exact_totals import KEYS, totals
+from discreet.engines.file_patterns import FilesChanged, all_unchanged
 from discreet.engines.inputs import table
 from discreet.engines.lossy_types import check_told_apart
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
 from discreet.engines.relational_operations import column_names
 from discreet.engines.statement_cache import SEPARATOR, Statements, with_scans
-from discreet.engines.totals import KEYS, totals
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.cached_property import cached_property
-from discreet.language.barrier import NAME
+from discreet.language.input_barrier import NAME
 from discreet.planning.batches import ROWS, of_size
 from discreet.planning.group_keys import Keys
 from discreet.planning.key_file import KeyFile

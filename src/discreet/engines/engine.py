@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines.block_columns import Columns
+from discreet.engines.generated_columns import Columns
 from discreet.errors import EngineError, InvalidQuery, LedgerError
 from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Plan

@@ -5,7 +5,7 @@ Claim
     keys, t of them, and to each the same whole number: 1, or with ``steps`` above 1 a number w <= steps / sqrt(t). With
     ``max_rows`` above 1 it adds its rows to each instead, so many at most.
 Requires
-    A scanned table behind `language.barrier.barrier`; max_groups < 2**20 and steps <= 2**20 with weights.
+    A scanned table behind `language.input_barrier.barrier`; max_groups < 2**20 and steps <= 2**20 with weights.
 Relies on
     `GROUP BY` and comparison of exact values; integer sums; IEEE doubles below 2**53;
     `planning.contribution_bounding.keep`.

@@ -25,7 +25,7 @@ from discreet.engines.decimal_digits import WIDTH, within_digits
 from discreet.engines.duckdb_names import qualified
 from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.duckdb_texts import TOTAL, column_of_file
-from discreet.engines.files import UNREADABLE, Files, header, literal, matching_files, partitions
+from discreet.engines.file_patterns import UNREADABLE, Files, header, literal, matching_files, partitions
 from discreet.engines.lossy_types import merged_in_files, merged_in_frame
 from discreet.engines.parquet_columns import GEOMETRY, IN_MILLISECONDS, check_distinct, parquet_columns
 from discreet.engines.refused_inputs import ADDRESS, no_file, no_table

@@ -8,7 +8,7 @@ Claim
 Requires
     Nothing of the rows. The types are those that `parquet_columns` and Arrow state.
 Relies on
-    `language.barrier.unit_column`, which neither clips nor rounds what DuckDB has read.
+    `language.input_barrier.unit_column`, which neither clips nor rounds what DuckDB has read.
 Proof
     Two persons whose ids are read as one are one unit. A bounded total then counts what is made of both persons'
     rows, within the limits of one. Without the rows of one of them it may be any other total within these limits: it

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidQuery, expected
-from discreet.language.barrier import NAME, scan_name
+from discreet.language.input_barrier import NAME, scan_name
 from discreet.privacy.declaration import Declaration
 
 ALL_ROWS = f"SELECT * FROM {NAME}"  # noqa: S608 (a constant)

@@ -1,9 +1,9 @@
 """A sum and two counts in one sum of 128 bits, so that a pair of a unit and a group takes less room in DuckDB.
 
 Claim
-    For a pair of at most `most` rows `unpacked` gives what `unit_entries.measures` does, and TOO_MANY_ROWS is false.
-    For any other pair TOO_MANY_ROWS is true: what is made of its fields is nobody's answer, since the engine then
-    computes all without packing.
+    For a pair of at most `most` rows `unpacked` gives what `contribution_weights.measures` does, and TOO_MANY_ROWS is
+    false. For any other pair TOO_MANY_ROWS is true: what is made of its fields is nobody's answer, since the engine
+    then computes all without packing.
 Requires
     Parts are integers in [0, high], high = steps / fine; all of a row are NULL together. Fewer rows than the row cap.
 Relies on
@@ -34,9 +34,9 @@ import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from discreet.engines.block_columns import Columns
+from discreet.engines.contribution_weights import measures
+from discreet.engines.generated_columns import Columns
 from discreet.engines.relational_operations import selected
-from discreet.engines.unit_entries import measures
 from discreet.language.exact_arithmetic import int64_constant
 from discreet.planning.batches import ROWS
 from discreet.planning.forms import DISTINCT
@@ -75,7 +75,7 @@ def digits(block: PricedBlock) -> tuple[int, int]:
 
 
 def packed(plan: Plan, rows: ir.Table) -> list[ir.Value]:
-    """The measures of `unit_entries.measures`, the counts and the first sum of a block in one."""
+    """The measures of `contribution_weights.measures`, the counts and the first sum of a block in one."""
     found = {one.get_name(): one for one in measures(plan, rows)}
     for i, block in packed_blocks(plan).items():
         own = Columns(i)

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from discreet.engines.duckdb_names import SMALL
-from discreet.engines.files import Columns, literal
+from discreet.engines.file_patterns import Columns, literal
 from discreet.errors import InvalidParameter, expected
 
 IN_MILLISECONDS = "TIMESTAMP in milliseconds"

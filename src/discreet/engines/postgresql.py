@@ -20,8 +20,9 @@ import sqlglot
 
 from discreet.engines import postgresql_terms as terms
 from discreet.engines import postgresql_types
-from discreet.engines.connected import Connected, add_noise_to_table
+from discreet.engines.connected_engine import Connected, add_noise_to_table
 from discreet.engines.engine import AddNoise, shielded
+from discreet.engines.exact_totals import KEYS
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.optimizer_fences import fenced
 from discreet.engines.postgresql_copies import copied
@@ -45,9 +46,8 @@ from discreet.engines.postgresql_settings import (
     shortened,
 )
 from discreet.engines.statement_cache import SEPARATOR
-from discreet.engines.totals import KEYS
 from discreet.errors import InvalidQuery, expected
-from discreet.language.barrier import NAME, kind_of
+from discreet.language.input_barrier import NAME, kind_of
 from discreet.planning.batches import of_size
 from discreet.planning.group_keys import Keys
 from discreet.planning.key_file import KeyFile

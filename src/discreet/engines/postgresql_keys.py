@@ -14,11 +14,11 @@ import ibis
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.engines.connected import Connected
+from discreet.engines.connected_engine import Connected
 from discreet.engines.postgresql_settings import shortened
 from discreet.errors import InvalidQuery
-from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
+from discreet.language.input_barrier import kind_of
 from discreet.planning.batches import ROWS, lines
 from discreet.planning.group_keys import POSITION, Keys
 from discreet.planning.key_file import KeyFile

@@ -39,7 +39,7 @@ import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
-from discreet.language.barrier import kind_of
+from discreet.language.input_barrier import kind_of
 
 TYPES: dict[int, dt.DataType] = {
     16: dt.boolean,

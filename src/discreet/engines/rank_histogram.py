@@ -6,7 +6,7 @@ Claim
     0 or more, which add up to at most max_groups * max_rows * steps over all groups and cells, whatever rows it has;
     the mass of a cell is the sum over the units.
 Requires
-    A scanned table behind `language.barrier.barrier`. max_groups * steps and max_rows * steps below 2**42.
+    A scanned table behind `language.input_barrier.barrier`. max_groups * steps and max_rows * steps below 2**42.
 Relies on
     Integer sums of 128 bits; 64-bit products below 2**63; `planning.contribution_bounding.weigh_large`.
 Proof
@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines.engine import integers
-from discreet.engines.totals import KEY, keys_table
+from discreet.engines.exact_totals import KEY, keys_table
 from discreet.language.exact_arithmetic import TOTAL, at_most, clipped, integer
 from discreet.planning.column_lattice import lattice_step
 from discreet.planning.contribution_bounding import attach, units, weigh_large

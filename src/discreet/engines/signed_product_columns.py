@@ -28,10 +28,10 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.block_columns import Columns
+from discreet.engines.generated_columns import Columns
 from discreet.language.checked_expressions import Kind, Value, cast
 from discreet.language.exact_arithmetic import at_most, clipped, double, integer, rounded_half_up
-from discreet.planning.column_lattice import Lattice, lattice_step
+from discreet.planning.column_lattice import ColumnLattice, lattice_step
 from discreet.planning.plan import PricedBlock
 
 
@@ -40,7 +40,7 @@ class SignedProducts:
 
     def __init__(self, blocks: Mapping[int, PricedBlock]) -> None:
         self.blocks = blocks
-        self._columns: dict[Any, tuple[str, Value, Lattice, int]] = {}
+        self._columns: dict[Any, tuple[str, Value, ColumnLattice, int]] = {}
         self._wheres: dict[Any, tuple[str, Value]] = {}
         for block in blocks.values():
             lattices = (block.lattice, *block.others)

@@ -1,14 +1,13 @@
 """Spark: computes a plan's totals as one SQL query of a session; nothing but the totals comes to the driver.
 
-Where there are many groups, noise is added where the totals are, and nothing but noisy totals comes.
+Where there are many groups, noise is added where the totals are (`spark_executor_noise`), and nothing but noisy totals
+comes.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial
 from typing import Any
 
 import ibis.expr.types as ir
@@ -18,32 +17,24 @@ from numpy.typing import NDArray
 
 from discreet.engines import spark_files, spark_tables
 from discreet.engines import spark_terms as terms
-from discreet.engines.connected import Connected
-from discreet.engines.engine import AddNoise, add_noise_to_batch, shielded, widths_of
+from discreet.engines.connected_engine import Connected
+from discreet.engines.engine import AddNoise, shielded
+from discreet.engines.exact_totals import KEYS
 from discreet.engines.inputs import as_arrow
 from discreet.engines.multi_table_engine import TablePart
-from discreet.engines.spark_functions import replaced_function_refusal
+from discreet.engines.replaced_spark_functions import replaced_function_refusal
+from discreet.engines.spark_executor_noise import noisy_groups
 from discreet.engines.spark_settings import our_settings
 from discreet.engines.spark_tables import Meaning
 from discreet.engines.statement_cache import SEPARATOR
-from discreet.engines.totals import KEYS
 from discreet.errors import EngineError, InvalidParameter, InvalidQuery, expected
-from discreet.language.barrier import NAME
-from discreet.planning.batches import ROWS
-from discreet.planning.group_keys import POSITION
+from discreet.language.input_barrier import NAME
 from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
-
-GROUPS_AT_ONCE = 32 * ROWS
-"""So many groups come to the driver at once."""
 
 
 class Changed(Exception):
     """A statement would not mean in the session what it says."""
-
-
-_numbers = itertools.count()
-"""Of what is written to the checkpoint folder, which Spark makes anew for each application."""
 
 
 class Spark(Connected):
@@ -95,17 +86,8 @@ class Spark(Connected):
         return [np.concatenate(block) for block in zip(*parts, strict=True)]
 
     def _run_with_noise(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
-        """The totals are written before noise is added, once: a task that is run again reads them again.
-
-        Were they computed again, from a table that has changed, the same noise would show by how much. So if what was
-        written is lost, the release fails.
-        """
-        with self._data_frame(plan, statement) as frame, _checkpointed(frame) as written:
-            for first in range(0, plan.query.cells, GROUPS_AT_ONCE):
-                part = written.where(f"{POSITION} >= {first} AND {POSITION} < {first + GROUPS_AT_ONCE}")
-                changed = partial(_noisy_batches, partial(add_noise_to_batch, add_noise, widths_of(plan)))
-                found = part.mapInArrow(changed, written.schema).toArrow()
-                yield found.take(np.argsort(found[POSITION].to_numpy()))
+        with self._data_frame(plan, statement) as frame:
+            yield from noisy_groups(frame, plan, add_noise)
 
     @contextmanager
     def _data_frame(self, plan: Plan, statement: str) -> Iterator[Any]:
@@ -214,41 +196,3 @@ class Spark(Connected):
             if replaced_function_refusal(session) or self._moved(session):
                 raise Changed
             yield session
-
-
-def _noisy_batches(noisily: Callable[[Any], Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What an executor makes of its part of the totals."""
-    return map(noisily, batches)
-
-
-@contextmanager
-def _checkpointed(frame: Any) -> Iterator[Any]:
-    """What a frame holds, computed and written once, and gone afterwards.
-
-    It is in the session's checkpoint folder if the curator has set one, so that it outlasts executors; otherwise on two
-    executors, so that one may be lost.
-    """
-    folder = frame.sparkSession.sparkContext.getCheckpointDir()
-    if folder is not None:
-        with _deleted_afterwards(frame, f"{folder}/discreet-{next(_numbers)}") as path:
-            frame.write.parquet(path)
-            yield frame.sparkSession.read.schema(frame.schema).parquet(path)
-        return
-    from pyspark import StorageLevel
-
-    written = frame.localCheckpoint(eager=True, storageLevel=StorageLevel.MEMORY_AND_DISK_2)
-    try:
-        yield written
-    finally:
-        written._jdf.queryExecution().analyzed().rdd().unpersist(True)  # noqa: FBT003, SLF001 (Java; whether to wait)
-
-
-@contextmanager
-def _deleted_afterwards(frame: Any, path: str) -> Iterator[str]:
-    """A path in the session's storage, at which nothing is left afterwards."""
-    context = frame.sparkSession.sparkContext
-    try:
-        yield path
-    finally:
-        there = context._jvm.org.apache.hadoop.fs.Path(path)  # noqa: SLF001 (Python's side has no name for it)
-        there.getFileSystem(context._jsc.hadoopConfiguration()).delete(there, True)  # noqa: FBT003, SLF001 (Java; all that is in it)

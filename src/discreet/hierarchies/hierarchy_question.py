@@ -26,7 +26,7 @@ from discreet.query.question_documents import document_of, key_part, limits_part
 from discreet.query.recorded_verbs import RecordedApplication
 from discreet.query.source import ReleaseCall
 from discreet.query.table import PrivateGroups, PrivateTable
-from discreet.query.unreleased import Unreleased
+from discreet.query.unreleased_methods import Unreleased
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answers.combination import Combination, Parts
+from discreet.answers.linear_combination import Combination, Parts
 from discreet.exact.cached_property import cached_property
 from discreet.hierarchies.level_answers import Answers
 from discreet.noise.weighted_sum_bounds import SummedNoise

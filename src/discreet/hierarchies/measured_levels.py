@@ -29,11 +29,11 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.answers.cell_sums import CellSums, row_weights
-from discreet.answers.combination import Combination
+from discreet.answers.linear_combination import Combination
 from discreet.answers.receipt import Receipt
 from discreet.answers.stored_answers import unpacked
 from discreet.curator.protected_table import Protected
-from discreet.curator.receipt_facts import header
+from discreet.curator.receipt_builder import header
 from discreet.curator.release_key import described, digest, hashed
 from discreet.curator.serialization import packed
 from discreet.curator.transaction import Drawing, charge_to, released

@@ -24,7 +24,7 @@ from discreet.noise.weighted_sums import LAPLACE, NORMAL
 from discreet.planning import aggregates, forms
 from discreet.planning.aggregates import Aggregate, Statistic
 from discreet.planning.bernstein import Reals
-from discreet.planning.column_lattice import Lattice
+from discreet.planning.column_lattice import ColumnLattice
 from discreet.planning.plan import PricedBlock
 from discreet.planning.signed_products import evenly, forms_of_line
 from discreet.sensitivity.intervals import outward
@@ -87,13 +87,13 @@ class Estimator:
         return StatedEnds(least=least, most=most, low=float(ends.low), high=float(ends.high))
 
 
-def lattices_of(blocks: Blocks, asked: Aggregate) -> list[Lattice]:
+def lattices_of(blocks: Blocks, asked: Aggregate) -> list[ColumnLattice]:
     """The lattices of all columns that an aggregate is of."""
     known = {v.expr.op(): lattice for b in blocks for v, lattice in zip(b.block.values, b.lattices, strict=True)}
     return [known[value.expr.op()] for value in asked.values]
 
 
-def widths(lattices: Sequence[Lattice]) -> list[float]:
+def widths(lattices: Sequence[ColumnLattice]) -> list[float]:
     """The ranges of columns."""
     return [float(lattice.high * lattice.step) for lattice in lattices]
 

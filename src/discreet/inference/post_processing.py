@@ -37,8 +37,8 @@ import ibis.expr.types as ir
 from discreet.errors import InvalidQuery, expected, nearest_name
 from discreet.exact.given_values import flag
 from discreet.inference.interval_propagation import HIGH, LOW, has_interval
+from discreet.language.allow_list import bind, limited, measured
 from discreet.language.arithmetic import name_of
-from discreet.language.check import bind, limited, measured
 from discreet.language.checked_expressions import DTYPES, Kind
 from discreet.language.column_names import check_name
 from discreet.planning.plan import Query

@@ -55,7 +55,7 @@ from discreet.language.checked_expressions import Kind, Value
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.laplace_sum import MOST_TERMS, quantile
-from discreet.planning.column_lattice import Lattice
+from discreet.planning.column_lattice import ColumnLattice
 from discreet.planning.plan import Column, Plan
 from discreet.planning.quantile_measurements import PricedRanks
 from discreet.selection.rank_exponential import PARTS, UNIT
@@ -189,7 +189,7 @@ def _number(priced: PricedRanks, cell: NDArray[np.int64], side: int) -> NDArray[
     return real
 
 
-def _whole_number(lattice: Lattice, cell: NDArray[np.int64], side: int, ends: Interval) -> NDArray[np.int64]:
+def _whole_number(lattice: ColumnLattice, cell: NDArray[np.int64], side: int, ends: Interval) -> NDArray[np.int64]:
     """The same of whole numbers, exactly: steps are whole, too, and doubles may not hold where they lie."""
     halves = (2 * cell + side) if ends.width < 2**60 else (2 * cell + side).astype(object)
     twice = halves * int(lattice.step)

@@ -30,8 +30,8 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected
+from discreet.language.allow_list import Tables, checked
 from discreet.language.arithmetic import name_of
-from discreet.language.check import Tables, checked
 from discreet.language.checked_expressions import Kind, Value, cast
 from discreet.language.literals import constant
 from discreet.language.text import LONGEST_PART

@@ -8,7 +8,7 @@ from typing import Any
 import ibis.expr.datatypes as dt
 
 from discreet.errors import expected, nearest_name
-from discreet.language.barrier import kind_of
+from discreet.language.input_barrier import kind_of
 
 READ = "a column of numbers, truth values, text or dates"
 

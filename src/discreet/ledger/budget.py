@@ -14,7 +14,6 @@ from discreet.exact.amounts import at_least_one
 from discreet.guesses.answer_words import BUDGET
 from discreet.guesses.misfit_calls import worded
 from discreet.guesses.near_names import NearNames
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget_levels import LevelVerbs, opened_level
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.ledger import Charge, Entry
@@ -22,7 +21,8 @@ from discreet.ledger.ledger_kinds import ledger_at
 from discreet.ledger.ledger_place import place_text
 from discreet.ledger.level_names import is_below
 from discreet.ledger.lookup_arguments import KEY, checked_text, stretch
-from discreet.ledger.remaining import HasEvent, HasPlan, cost_of, largest_epsilon
+from discreet.ledger.privacy_filter import Allowance
+from discreet.ledger.release_cost import HasEvent, HasPlan, cost_of, largest_epsilon
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
 

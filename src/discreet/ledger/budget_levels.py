@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from discreet.errors import InvalidParameter, LedgerError, expected, nearest_name
 from discreet.exact.amounts import above_zero
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.level_changes import CLOSE, FREEZE, OPEN, RAISE, UNFREEZE, LevelChange, RaisedMeanwhile, check_told
 from discreet.ledger.level_names import is_below, parent_of, path_below
 from discreet.ledger.lookup_arguments import checked_text, stretch
 from discreet.ledger.nested_levels import Balances, BudgetLevel
+from discreet.ledger.privacy_filter import Allowance
 from discreet.ledger.published_head import PublishedHead
 from discreet.noise.process_identity import this_process
 from discreet.privacy.definitions import Guarantee

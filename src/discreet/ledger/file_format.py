@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 
 from discreet.errors import LedgerError, expected
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, chain_hash, follow, stated
+from discreet.ledger.privacy_filter import Allowance
 from discreet.ledger.stored_lines import Database, check_answer, follow_from, insert, is_of_first_format, line_at, now
 
 FIRST, SECOND, FORMAT = "1", "2", "3"

@@ -15,13 +15,13 @@ from functools import partial
 from pathlib import Path
 
 from discreet.errors import LedgerError, expected
-from discreet.ledger.allowance import Allowance
-from discreet.ledger.chained_ledger import ChainedLedger, other_allowance
+from discreet.ledger.database_ledger import DatabaseLedger, other_allowance
 from discreet.ledger.file_format import check_format, check_whole, upgrade, write_new
 from discreet.ledger.file_location import absolute, built, placed
 from discreet.ledger.file_locks import is_open_somewhere
 from discreet.ledger.hash_chain import DAMAGED
 from discreet.ledger.ledger_statement import LedgerStatement, statement_at, with_entries
+from discreet.ledger.privacy_filter import Allowance
 from discreet.ledger.published_head import PublishedHead, published
 from discreet.ledger.signal_deferral import uninterrupted
 from discreet.ledger.sqlite_store import Store, translated
@@ -29,7 +29,7 @@ from discreet.ledger.stored_lines import Database, follow_from
 from discreet.ledger.verify_tail import LINES, SHORT, check_end
 
 
-class FileLedger(ChainedLedger):
+class FileLedger(DatabaseLedger):
     """A ledger that lasts, in the file at `path`; it is made if nothing is there."""
 
     def __init__(self, path: str | os.PathLike[str], allowance: Allowance) -> None:

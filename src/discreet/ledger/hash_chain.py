@@ -36,11 +36,11 @@ from typing import NamedTuple
 
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
 from discreet.exact.written_amounts import stored_amount
-from discreet.ledger.allowance import NOTHING, Allowance, Spending
 from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
 from discreet.ledger.level_changes import OPEN, RAISE, LevelChange
 from discreet.ledger.level_names import lineage
 from discreet.ledger.nested_levels import Balances
+from discreet.ledger.privacy_filter import NOTHING, Allowance, Spending
 
 DAMAGED = (
     "keep the file as it is, and answer nothing more from its data: all that it recorded stays spent, and neither an "

@@ -10,7 +10,7 @@ Requires
     and is never changed or removed while any answer is given; (c) an answer is taken only for a charge that lasts, and
     once for each; its points, further answers that the same charge paid for, once for each place behind it.
 Relies on
-    `ledger.nested_levels`: what `charged` and `changed` let in at each level. `ledger.allowance`: which totals are
+    `ledger.nested_levels`: what `charged` and `changed` let in at each level. `ledger.privacy_filter`: which totals are
     allowed, and ``added(T, c) >= T + c`` in each amount; every charge is above zero in epsilon and not below it in
     delta (`Charge` refuses all others).
 Proof
@@ -51,11 +51,11 @@ from discreet.exact.amounts import (
     root_below,
     short_up,
 )
-from discreet.ledger.allowance import Spending
 from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
 from discreet.ledger.level_changes import LevelChange, check_told
 from discreet.ledger.level_names import check_apart
 from discreet.ledger.nested_levels import Balances
+from discreet.ledger.privacy_filter import Spending
 from discreet.ledger.published_head import PublishedHead
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import ApproximateEvent, ConcentratedEvent, Event, PureEvent

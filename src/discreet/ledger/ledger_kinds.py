@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from discreet.ledger import file_ledger, postgres_ledger
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.file_ledger import FileLedger
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_place import is_server
 from discreet.ledger.ledger_statement import LedgerStatement
 from discreet.ledger.memory_ledger import MemoryLedger
 from discreet.ledger.postgres_ledger import PostgresLedger
+from discreet.ledger.privacy_filter import Allowance
 from discreet.ledger.published_head import PublishedHead
 
 Place = str | os.PathLike[str]

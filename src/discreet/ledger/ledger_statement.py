@@ -6,13 +6,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from discreet.ledger.allowance import Allowance, Spending
 from discreet.ledger.declared_sources import DeclaredSources
 from discreet.ledger.entry_pages import change_page, page
 from discreet.ledger.hash_chain import Head
 from discreet.ledger.ledger import Entry
 from discreet.ledger.level_changes import LevelChange
 from discreet.ledger.nested_levels import Balances
+from discreet.ledger.privacy_filter import Allowance, Spending
 from discreet.ledger.stored_lines import Database
 
 

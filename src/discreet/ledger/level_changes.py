@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.errors import InvalidParameter, LedgerError, expected
-from discreet.ledger.allowance import Allowance
+from discreet.ledger.privacy_filter import Allowance
 
 OPEN, RAISE, FREEZE, UNFREEZE, CLOSE = KINDS = ("open", "raise", "freeze", "unfreeze", "close")
 

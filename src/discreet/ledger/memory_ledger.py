@@ -31,11 +31,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.ledger import Charge, Entry, Ledger, PaidAnswer, already_answered, entry, no_charge, no_place
 from discreet.ledger.level_changes import LevelChange
 from discreet.ledger.level_names import is_below
 from discreet.ledger.nested_levels import Balances
+from discreet.ledger.privacy_filter import Allowance
 
 _numbers = itertools.count(1)
 

@@ -2,32 +2,32 @@
 
 Claim
     (a) For each allowance A: all views of the answers that end with A as the allowance of the whole budget are views of
-    an analyst of whom `allowance` proves A; whatever levels inside let in or refused, whoever asked, and whatever was
-    raised before. If all raises that may come end at one A, then it holds for all views together.
+    an analyst of whom `privacy_filter` proves A; whatever levels inside let in or refused, whoever asked, and whatever
+    was raised before. If all raises that may come end at one A, then it holds for all views together.
     (b) The same of each level inside, where the answers that are charged elsewhere are drawn from the same laws on both
     neighbors: it bounds what its own charges, and those of the levels in it, add to the loss.
     (c) A charge is counted, in full, at its level and at all levels around it; or at none.
 Requires
     What a curator decides (to open, raise, freeze, close) follows from answers and from what is public, never from
-    rows. As `allowance` does, of the costs.
+    rows. As `privacy_filter` does, of the costs.
 Relies on
-    `allowance`; `Balances` are kept as `ledger` says: a charge follows right after those that it was added to.
+    `privacy_filter`; `Balances` are kept as `ledger` says: a charge follows right after those that it was added to.
 Proof
     (c) `charged` returns new sums for all of `lineage`, or raises. (a) Whether a charge is let in follows from what the
     Requirement lists, so refusals of inner levels are choices of the analyst, and the whole budget is an `Allowance`
-    before a sequence of adaptive charges. Without a raise this is what `allowance` proves. A raise from A' to A is let
-    in only if no amount becomes less. If the spending so far is not settled (`allowance`: the first charge met neither
-    sum), then it is within one of the two sums of A', so of A; each earlier total was less, so A would have let in
-    all of it. Let that analyst stop where A would be left: she sees A, and every view that ends with A is among hers.
-    If it is settled, then all views are, as the first charge is chosen before any answer; the raise is let in only if A
-    does not unsettle it, so every view keeps to plain sums of A: basic composition. Views that end with less than the
-    last A keep to A in the same way. (b) Give the answers charged elsewhere as coins thrown beforehand; then the
-    charges of the level and below are such a sequence, of which (a) says the rest, and a mixture over coins of one
+    before a sequence of adaptive charges. Without a raise this is what `privacy_filter` proves. A raise from A' to A is
+    let in only if no amount becomes less. If the spending so far is not settled (`privacy_filter`: the first charge met
+    neither sum), then it is within one of the two sums of A', so of A; each earlier total was less, so A would have let
+    in all of it. Let that analyst stop where A would be left: she sees A, and every view that ends with A is among
+    hers. If it is settled, then all views are, as the first charge is chosen before any answer; the raise is let in
+    only if A does not unsettle it, so every view keeps to plain sums of A: basic composition. Views that end with less
+    than the last A keep to A in the same way. (b) Give the answers charged elsewhere as coins thrown beforehand; then
+    the charges of the level and below are such a sequence, of which (a) says the rest, and a mixture over coins of one
     law on both neighbors keeps it.
     *What is not claimed.* That nothing was promised before a raise: whoever was told the lower allowance was told less
     than is lost later. Nor that inner levels hold against analysts who collude; only the whole budget does.
 Rounding
-    As in `allowance`.
+    As in `privacy_filter`.
 Source
     Rogers, Roth, Ullman and Vadhan (2016): filters, and why an odometer needs more than a filter. McSherry, "Privacy
     integrated queries" (2009), section 4.3: agents that stand before others.
@@ -53,10 +53,10 @@ from fractions import Fraction
 
 from discreet.errors import BudgetExceeded, LedgerError, expected, nearest_name
 from discreet.exact.amounts import decimal_text
-from discreet.ledger.allowance import NOTHING, Allowance, Spending, added
 from discreet.ledger.declared_sources import DeclaredSources
 from discreet.ledger.level_changes import CLOSE, OPEN, RAISE, STANDING, LevelChange, RaisedMeanwhile
 from discreet.ledger.level_names import WHOLE, is_below, lineage, parent_of, words
+from discreet.ledger.privacy_filter import NOTHING, Allowance, Spending, added
 from discreet.privacy.definitions import Guarantee
 
 ZERO = Fraction(0)

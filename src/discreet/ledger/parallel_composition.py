@@ -8,7 +8,7 @@ Requires
     Of the parts: neighbors differ in at most `most` of them, always the same ones for the same two neighbors
     (`query.partition`). Nobody reserves on the budget behind for a part but this.
 Relies on
-    `ledger.ledger`: the recorded charges stay within the allowance. `ledger.allowance`, whose proof looks at the
+    `ledger.ledger`: the recorded charges stay within the allowance. `ledger.privacy_filter`, whose proof looks at the
     sums of costs over the releases on one pair of neighbors, and needs of each sum that it is at most the one that is
     compared with the allowance.
 Proof
@@ -23,7 +23,7 @@ Proof
     is given back. Since S is fixed before the first question, this holds for questions that are chosen in the light of
     all answers, of parts in S and of others.
 Rounding
-    Totals up, by `ledger.allowance.added`; differences are exact.
+    Totals up, by `ledger.privacy_filter.added`; differences are exact.
 Source
     McSherry (2009), Theorem 4; McSherry and Talwar's ledger of parts in PINQ; Haney et al., "Concurrent composition for
     interactive differential privacy with adaptive privacy-loss parameters" (2023).
@@ -45,9 +45,9 @@ from fractions import Fraction
 from typing import NoReturn
 
 from discreet.errors import BudgetExceeded, LedgerError, expected
-from discreet.ledger.allowance import NOTHING, Spending, added
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.ledger import Charge, Entry
+from discreet.ledger.privacy_filter import NOTHING, Spending, added
 from discreet.ledger.signal_deferral import uninterrupted
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 

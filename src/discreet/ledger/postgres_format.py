@@ -7,9 +7,9 @@ alone, and says where the chain ends: a line that is missing at the end shows, u
 from __future__ import annotations
 
 from discreet.errors import LedgerError, expected
-from discreet.ledger.allowance import Allowance
 from discreet.ledger.file_format import AMOUNTS, FORMAT, check_allowance, check_version
 from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, chain_hash, follow, stated
+from discreet.ledger.privacy_filter import Allowance
 from discreet.ledger.stored_lines import EVERY, Database, check_answer, follow_from, insert, line_at, now
 from discreet.ledger.verify_tail import LINES, check_tail
 

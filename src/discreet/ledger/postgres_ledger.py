@@ -15,8 +15,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 
 from discreet.errors import LedgerError, expected
-from discreet.ledger.allowance import Allowance
-from discreet.ledger.chained_ledger import ChainedLedger, other_allowance
+from discreet.ledger.database_ledger import DatabaseLedger, other_allowance
 from discreet.ledger.file_format import write_tables
 from discreet.ledger.file_location import absolute, placed
 from discreet.ledger.hash_chain import LedgerLine
@@ -31,6 +30,7 @@ from discreet.ledger.postgres_format import (
     write_new,
 )
 from discreet.ledger.postgres_store import PostgresLines, PostgresStore
+from discreet.ledger.privacy_filter import Allowance
 from discreet.ledger.published_head import PublishedHead, published
 from discreet.ledger.signal_deferral import uninterrupted
 from discreet.ledger.sqlite_store import translated
@@ -45,7 +45,7 @@ LONG_AGO = 1.0
 """After so many seconds others may have written more than is read while they wait."""
 
 
-class PostgresLedger(ChainedLedger):
+class PostgresLedger(DatabaseLedger):
     """A ledger that lasts, in a schema of a server; it is made if nothing is there."""
 
     def __init__(self, url: str, allowance: Allowance) -> None:

@@ -43,12 +43,12 @@ from typing import Any
 
 from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.exact.written_amounts import stored_amount
-from discreet.ledger.allowance import NOTHING, Spending
 from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
 from discreet.ledger.file_format import check_allowance, check_tables, check_whole
 from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, broken, change_of, follow, totals_of
 from discreet.ledger.level_names import WHOLE
 from discreet.ledger.nested_levels import Balances
+from discreet.ledger.privacy_filter import NOTHING, Spending
 from discreet.ledger.stored_lines import Database, follow_from, line_at
 
 LINES = 1000

@@ -42,7 +42,6 @@ from discreet.exact.amounts import decimal_text, fraction, positive
 from discreet.ledger.budget import Budget
 from discreet.logs.integer_programs import OBJECTIVES, choose
 from discreet.logs.log_columns import check_user, columns_of
-from discreet.logs.log_release import LogRelease
 from discreet.logs.multinomial_sampling import (
     Integers,
     UserItemPairs,
@@ -52,6 +51,7 @@ from discreet.logs.multinomial_sampling import (
     of_several_users,
     sample_rows,
 )
+from discreet.logs.released_log import LogRelease
 from discreet.logs.user_item_pairs import COUNT, ITEM, USER, pairs
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.planning.contribution_limits import checked_limit

@@ -13,13 +13,13 @@ from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import fraction
 from discreet.exact.given_values import flag
 from discreet.guesses.misfit_calls import worded
-from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
+from discreet.language.input_barrier import kind_of
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.log_columns import check_user, columns_of
-from discreet.logs.log_release import LogRelease
+from discreet.logs.released_log import LogRelease
 from discreet.logs.synthetic import rows, user_names
 from discreet.logs.thresholded_log import (
     CONFIDENCE,

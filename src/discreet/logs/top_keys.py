@@ -5,7 +5,7 @@ Claim
     neighbors, however many values one unit has. Where no order is asked for, a set is drawn at once if, at the same
     price and confidence, its error for any scores is below that of k choices for some.
 Requires
-    Values that are public; a table behind the barrier of `language.barrier`.
+    Values that are public; a table behind the barrier of `language.input_barrier`.
 Relies on
     `selection.top_k`, `mechanisms.joint_exponential`. `GROUP BY` of exact values.
 Proof

@@ -5,7 +5,7 @@ Claim
     user's rows alone. `bounded` keeps at most `max_items` pairs of each user, and `totals` sums them by item. No row of
     the log can make any of them raise.
 Requires
-    A table behind the barrier of `language.barrier`, with a unit of one column.
+    A table behind the barrier of `language.input_barrier`, with a unit of one column.
 Relies on
     Grouping and windows of the engine that depend on nothing but the rows.
 Proof

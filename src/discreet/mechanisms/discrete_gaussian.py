@@ -40,14 +40,14 @@ from discreet.accounting.calibration import rounded_up
 from discreet.accounting.conversions import zcdp_rho
 from discreet.accounting.event_losses import loss_of
 from discreet.accounting.gaussian_profile import mu_below
-from discreet.accounting.loss import Loss
+from discreet.accounting.privacy_loss import Loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, fraction, positive, proper_delta, taken
 from discreet.exact.bisection import first_power, float_down, float_up, least
 from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.gaussian import FORGOTTEN, NEEDED
 from discreet.mechanisms.largest_error import Reals, expected_largest
-from discreet.mechanisms.lattice import Grid, summed
+from discreet.mechanisms.vector_lattice import VectorLattice, summed
 from discreet.noise import discrete_gaussian as noise
 from discreet.noise.certified_comparison import decided, float_above, real
 from discreet.noise.entropy import fresh_words
@@ -173,7 +173,7 @@ class DiscreteGaussian:
         Raises:
             InvalidParameter: a value is no integer.
         """
-        grid = Grid.of(values, self.sensitivity)
+        grid = VectorLattice.of(values, self.sensitivity)
         if grid.is_real:
             cure = "use Gaussian for floats, or round them and count what rounding adds to the sensitivity."
             raise InvalidParameter(expected("integers", "values", "floats", cure))

@@ -1,4 +1,4 @@
-"""Noise for groups on many machines: the same for a group wherever and however often it is computed.
+"""Noise for groups on many machines, as Spark's executors add it: the same for a group wherever it is computed.
 
 Claim
     `DistributedNoise.add_noise` adds to the totals of each block noise with the law of that block's mechanism. The
@@ -37,7 +37,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms.lattice import summed
+from discreet.mechanisms.vector_lattice import summed
 from discreet.noise.entropy import RandomWords
 from discreet.noise.keyed_streams import ReleaseKey
 

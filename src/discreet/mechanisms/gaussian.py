@@ -8,8 +8,8 @@ Claim
 Requires
     The true L2 sensitivity of the whole array.
 Relies on
-    `noise.gaussian.RoundedNormal`: x + draw is the rounding of N(x, sigma^2) for integers x. `lattice.Grid`. The
-    largest private mu of `accounting.gaussian_profile.mu_below`.
+    `noise.gaussian.RoundedNormal`: x + draw is the rounding of N(x, sigma^2) for integers x.
+    `vector_lattice.VectorLattice`. The largest private mu of `accounting.gaussian_profile.mu_below`.
 Proof
     Rounding each coordinate is post-processing of the continuous mechanism on the integer vector (theory of Dong, Roth
     and Su). Reals become integers at most (sensitivity + r step)/step apart, for which sigma is raised in proportion.
@@ -57,7 +57,7 @@ from discreet.exact.amounts import (
 from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest
-from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for, summed
+from discreet.mechanisms.vector_lattice import VectorLattice, lattice_sensitivity, step_for, summed
 from discreet.noise.certified_comparison import float_above, real
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.gaussian import RoundedNormal
@@ -169,7 +169,7 @@ class Gaussian(HasLoss):
         >>> Gaussian(sensitivity=1, rho=0.1).release(np.arange(6).reshape(2, 3)).shape
         (2, 3)
         """
-        grid = Grid.of(values, self.sensitivity)
+        grid = VectorLattice.of(values, self.sensitivity)
         sigma = grid.sensitivity(self.sensitivity, norm=2) / self.mu
         noise = RoundedNormal.of_variance(sigma**2).sample(grid.integers.size, fresh_words())
         return grid.shaped(summed(grid.integers, noise))

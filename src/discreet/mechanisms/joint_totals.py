@@ -44,7 +44,7 @@ from discreet.exact.amounts import confidence_level
 from discreet.exact.bisection import float_down
 from discreet.mechanisms.knorm import KNorm
 from discreet.mechanisms.knorm_bodies import Body
-from discreet.mechanisms.lattice import summed
+from discreet.mechanisms.vector_lattice import summed
 from discreet.noise.entropy import RandomWords
 from discreet.privacy.events import PureEvent
 

@@ -58,8 +58,8 @@ from discreet.mechanisms.knorm_bodies import (
     structured,
 )
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.lattice import FINENESS, Grid, summed
 from discreet.mechanisms.polytopes import MOST_DIMENSIONS, Point, boundary, from_facets
+from discreet.mechanisms.vector_lattice import FINENESS, VectorLattice, summed
 from discreet.noise.entropy import fresh_words
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import PureEvent
@@ -195,7 +195,7 @@ class KNorm(HasLoss):
         Raises:
             InvalidParameter: there are not as many finite numbers as dimensions, or they are floats and K is flat.
         """
-        grid = Grid.of(values, Fraction(1))
+        grid = VectorLattice.of(values, Fraction(1))
         if grid.shape != (self.dimension,):
             cure = "release one vector at a time; each costs epsilon."
             raise InvalidParameter(expected(f"a vector of {self.dimension}", "shape", np.shape(values), cure))
@@ -205,12 +205,12 @@ class KNorm(HasLoss):
             cure = "round the answers to integers: where K is flat, rounding floats could leave it."
             raise InvalidParameter(expected("integers", "values", "floats", cure))
         step = self._step()
-        grid = Grid(_on(values, step), grid.shape, step, is_real=True)
+        grid = VectorLattice(_on(values, step), grid.shape, step, is_real=True)
         rate = self.epsilon * step / (1 + step * self.body.cube())
         return self._shaped(grid, self.body.noise.sample(rate, 1, fresh_words())[0])
 
     @staticmethod
-    def _shaped(grid: Grid, noise: NDArray[Any]) -> NDArray[Any]:
+    def _shaped(grid: VectorLattice, noise: NDArray[Any]) -> NDArray[Any]:
         shaped: NDArray[Any] = grid.shaped(summed(grid.integers, noise))
         return shaped
 

@@ -7,7 +7,7 @@ Requires
     The true L1 sensitivity of the whole array. For `release` with words of one's own: independent uniform 64-bit words.
 Relies on
     The exact law of `noise.laplace.DiscreteLaplace` below its cap, of `noise.geometric.Geometric` for what is beyond
-    it, and of `wide_laplace`. `lattice.Grid`: integers at most (sensitivity + d step) / step apart.
+    it, and of `wide_laplace`. `vector_lattice.VectorLattice`: integers at most (sensitivity + d step) / step apart.
 Proof
     Each entry gets independent noise with P(Z = z) proportional to exp(-|z|/b), b = sensitivity/epsilon, so for each
     output the ratio of the probabilities under neighbors is at most exp(sum |f_i - f'_i| / b) <= exp(epsilon). A draw
@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss, discrete_laplace_loss
-from discreet.accounting.loss import Loss
+from discreet.accounting.privacy_loss import Loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, one_stated, positive, taken
 from discreet.exact.given_values import values
@@ -52,7 +52,7 @@ from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.budget_split import shares
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest, union_largest, union_quantile
-from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for
+from discreet.mechanisms.vector_lattice import VectorLattice, lattice_sensitivity, step_for
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
@@ -146,7 +146,7 @@ class Laplace(HasLoss):
         >>> Laplace(sensitivity=1, epsilon=1).release(np.arange(6).reshape(2, 3)).shape
         (2, 3)
         """
-        grid = Grid.of(values, self.sensitivity)
+        grid = VectorLattice.of(values, self.sensitivity)
         scale = grid.sensitivity(self.sensitivity, norm=1) / self.epsilon
         return grid.shaped(noisy(grid.integers, scale, fresh_words()))
 

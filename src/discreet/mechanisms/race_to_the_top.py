@@ -46,7 +46,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.exact.amounts import at_least_one, confidence_level, positive
-from discreet.mechanisms.counts_under_limits import ascending, at_place, one_for_each
+from discreet.mechanisms.contribution_limit_selection import ascending, at_place, one_for_each
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.laplace import DiscreteLaplace

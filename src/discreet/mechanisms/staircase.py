@@ -7,7 +7,7 @@ Claim
 Requires
     The true sensitivity of one number; of an integer, a whole one.
 Relies on
-    `noise.staircase.Staircase`: the exact law. `lattice.Grid`.
+    `noise.staircase.Staircase`: the exact law. `vector_lattice.VectorLattice`.
 Proof
     Let w be the weight of a magnitude: it never rises, and w(m + width) = exp(-epsilon) w(m), with width at least the
     sensitivity in steps. If |z| and |z'| differ by at most width, then w(|z'|) >= w(|z| + width) = exp(-epsilon)
@@ -41,11 +41,11 @@ from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss, loss_of
-from discreet.accounting.loss import Loss
+from discreet.accounting.privacy_loss import Loss
 from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import LEAST_FLOAT, at_least_one, confidence_level, decimal_text, positive
 from discreet.guesses.misfit_calls import worded
-from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for, summed
+from discreet.mechanisms.vector_lattice import VectorLattice, lattice_sensitivity, step_for, summed
 from discreet.noise import staircase as noise
 from discreet.noise.certified_comparison import real
 from discreet.noise.entropy import RandomWords, fresh_words
@@ -112,7 +112,7 @@ class Staircase(HasLoss):
         Raises:
             InvalidParameter: it is not one finite number, or an integer's sensitivity is not whole.
         """
-        grid = Grid.of(value, self.sensitivity)
+        grid = VectorLattice.of(value, self.sensitivity)
         if grid.integers.size != 1:
             cure = "release numbers one by one and add up their losses, or use Laplace or KNorm for all together."
             raise InvalidParameter(expected("one number", "shape", np.shape(value), cure))

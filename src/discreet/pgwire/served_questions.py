@@ -6,7 +6,7 @@ Claim
 Requires
     The service gives one job to one idempotency key and ask, and an answer to nobody before its public moment.
 Relies on
-    `service.jobs.JobBook.accept`; `service.public_moments`.
+    `service.jobs.JobBook.accept`; `service.answer_timing`.
 Proof
     The key is a digest of the ask, price included, and of the declarations of the data sets. So a repeated statement is
     the job of before, whose answer is public; where a data set was declared anew, it is a new job. One that failed has

@@ -15,7 +15,8 @@ from sqlglot import exp
 from discreet.pgwire.catalog_answers import CatalogAnswers, is_about_catalog
 from discreet.pgwire.catalog_rewriting import CatalogSession
 from discreet.pgwire.cursors import Cursors, declared_cursor
-from discreet.pgwire.price_shown import plan_of
+from discreet.pgwire.explain_output import plan_of
+from discreet.pgwire.exploratory_queries import LookAround, from_declaration, refused, scan_of, without_nothing
 from discreet.pgwire.question_texts import (
     declared_columns,
     in_our_words,
@@ -27,7 +28,6 @@ from discreet.pgwire.question_texts import (
     with_values,
     without_schemas,
 )
-from discreet.pgwire.scans import LookAround, from_declaration, refused, scan_of, without_nothing
 from discreet.pgwire.served_questions import ServedQuestions, described, remains, selectable
 from discreet.pgwire.session_settings import SessionSettings
 from discreet.pgwire.setting_statements import copied_query, explained_statement, run_setting, shown_setting

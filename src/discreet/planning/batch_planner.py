@@ -6,8 +6,8 @@ Claim
 Requires
     An engine that computes the totals of the cells as their plan says.
 Relies on
-    `sensitivity.measured_parts` for each mechanism, `planning.noise_laws` for its noise and the composition of all;
-    `workloads` for what is measured, and for how the tables follow.
+    `sensitivity.strategy_sensitivity` for each mechanism, `planning.noise_laws` for its noise and the composition of
+    all; `workloads` for what is measured, and for how the tables follow.
 Proof
     The shares of the blocks add up to 1, those of the parts to 1 at most, so their products do; each mechanism spends
     its product on sums that move no further than stated. All families and laws are priced, and the one of the least
@@ -50,7 +50,7 @@ from discreet.planning.range_errors import cost_of_sums, sums_over_bound
 from discreet.planning.strategy_families import strategies_for
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event, composed
-from discreet.sensitivity.measured_parts import part_sensitivity, squared_part_sensitivity
+from discreet.sensitivity.strategy_sensitivity import part_sensitivity, squared_part_sensitivity
 from discreet.workloads.cell_tables import Cells, CellStrategy, CellTable, MeasuredPart, Reals
 from discreet.workloads.sparse_cells import SparseCells
 from discreet.workloads.spectral_bound import over_bound

@@ -56,7 +56,7 @@ ROW_CAP = 2**48
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Lattice:
+class ColumnLattice:
     """q = floor((x - origin) * 2**exponent + 1/2), clipped to [low, high]; 1 in q weighs `fine` steps of noise."""
 
     origin: Fraction
@@ -92,7 +92,7 @@ class Lattice:
         return self.origin + q * self.step
 
 
-def lattice_step(value: Value, lattice: Lattice) -> ir.Value:
+def lattice_step(value: Value, lattice: ColumnLattice) -> ir.Value:
     """The lattice's integer for the value of each row, before it is clipped."""
     is_real = value.kind is Kind.REAL
     if lattice.exact and not is_real:
@@ -119,36 +119,36 @@ def bits_for(limits_product: int, rows_per_epsilon: Fraction, *, most: int = MOS
     return bits
 
 
-def counting(bits: int, *, weighted: bool) -> Lattice:
+def counting(bits: int, *, weighted: bool) -> ColumnLattice:
     """The lattice of a count: one step a row, or fine ones where rows are weighted."""
-    return Lattice(origin=Fraction(0), exponent=0, low=0, high=1, fine=2**bits if weighted else 1, exact=True)
+    return ColumnLattice(origin=Fraction(0), exponent=0, low=0, high=1, fine=2**bits if weighted else 1, exact=True)
 
 
-def spanning(interval: Interval, bits: int) -> Lattice:
+def spanning(interval: Interval, bits: int) -> ColumnLattice:
     """The lattice of y - low for moments: q runs from 0 to the top of the interval."""
     high = interval.high if interval.width else interval.low + 1
     if interval.integer and high - interval.low < 2**bits:
         width = int(high - interval.low)
-        return Lattice(origin=interval.low, exponent=0, low=0, high=width, fine=2**bits // width, exact=True)
+        return ColumnLattice(origin=interval.low, exponent=0, low=0, high=width, fine=2**bits // width, exact=True)
     origin = outward(interval.low, interval.low).low  # a double, so that x - origin is rounded once
     exponent = _exponent(high - origin, bits)
     top = math.floor((high - origin) * Fraction(2) ** exponent + Fraction(1, 2))
-    return Lattice(origin=origin, exponent=exponent, low=0, high=max(top, 1), fine=1, exact=False)
+    return ColumnLattice(origin=origin, exponent=exponent, low=0, high=max(top, 1), fine=1, exact=False)
 
 
-def centered(interval: Interval, bits: int, *, weighted: bool) -> Lattice:
+def centered(interval: Interval, bits: int, *, weighted: bool) -> ColumnLattice:
     """The lattice of a lone sum: q keeps the sign of y, and zero stays zero."""
     largest = max(abs(interval.low), abs(interval.high)) or Fraction(1)
     if interval.integer and largest < 2**bits:
         fine = 2**bits // int(largest) if weighted else 1
         low, high = int(interval.low), int(interval.high)
-        return Lattice(
+        return ColumnLattice(
             origin=Fraction(0), exponent=0, low=low, high=high if (low or high) else 1, fine=fine, exact=True
         )
     exponent = _exponent(largest, bits)
     low, high = (math.floor(end * Fraction(2) ** exponent + Fraction(1, 2)) for end in (interval.low, interval.high))
     high = high if (low or high) else 1  # a sum of zeros has noise too
-    return Lattice(origin=Fraction(0), exponent=exponent, low=low, high=high, fine=1, exact=False)
+    return ColumnLattice(origin=Fraction(0), exponent=exponent, low=low, high=high, fine=1, exact=False)
 
 
 def _exponent(size: Fraction, bits: int) -> int:

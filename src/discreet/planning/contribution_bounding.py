@@ -43,9 +43,9 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
-from discreet.language.barrier import UNIT, guarded, kind_of
 from discreet.language.checked_expressions import MOMENTS, Kind, cast
 from discreet.language.exact_arithmetic import int64_constant, integer, times
+from discreet.language.input_barrier import UNIT, guarded, kind_of
 
 RANK = "__discreet_rank"
 """The place of a row among those of its unit."""

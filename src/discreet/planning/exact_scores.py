@@ -5,8 +5,8 @@ Claim
 Requires
     Counts of rows and sums alone, with limits that are stated; an engine that computes the totals as their plan says.
 Relies on
-    `engines.totals`: of a unit each total has an integer between the ends of its lattice, 0 among them, times the rows
-    with which the unit may count.
+    `engines.exact_totals`: of a unit each total has an integer between the ends of its lattice, 0 among them, times the
+    rows with which the unit may count.
 Proof
     Let the change of the scores be v, and its width max_c v_c - min_c v_c. What one unit has in the scores, v_c, lies
     between low_c and high_c, its ends times the rows with which it may count, in the units of the values. Adding or

@@ -1,7 +1,7 @@
 """The forms of noisy totals that aggregates are computed from: one value for each, with all that a plan needs of it.
 
 One more form is a value here, listed in `FORMS`, and where its parts are not the lattice's integers themselves, an
-entry in `engines.totals.PARTS`.
+entry in `engines.exact_totals.PARTS`.
 
 Claim
     In each row the components of a block that is not signed are at least 0 and add up to `steps`: over all rows, to

@@ -7,7 +7,7 @@ Requires
     Blocks of counts of rows and sums, one total each, whose totals an engine computes as their plan says; of a unit in
     more groups than it may count in, an entry of a sum that is nearer to zero by `room` of it.
 Relies on
-    `mechanisms.joint_totals`; the lattice, whose integers are clipped to its ends; `engines.unit_entries`.
+    `mechanisms.joint_totals`; the lattice, whose integers are clipped to its ends; `engines.contribution_weights`.
 Proof
     *One row* adds its steps to a count of all rows, those or 0 to a count of some, and to a sum an integer between the
     ends of its lattice, 0 among them. What it adds to all totals together lies in the product P of these intervals,

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery
 from discreet.language.checked_expressions import Value
-from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
 from discreet.mechanisms.joint_totals import JointPart, JointTotals
 from discreet.mechanisms.threshold import Threshold
 from discreet.planning import forms
 from discreet.planning.aggregates import AT_LEAST, Aggregate
-from discreet.planning.column_lattice import Lattice
+from discreet.planning.column_lattice import ColumnLattice
 from discreet.planning.forms import Block
 from discreet.planning.group_keys import Keys
 from discreet.planning.noise_laws import Law, Noise, width_of
@@ -142,8 +142,8 @@ class PricedBlock:
     """
 
     block: Block
-    lattice: Lattice
-    others: tuple[Lattice, ...] = ()
+    lattice: ColumnLattice
+    others: tuple[ColumnLattice, ...] = ()
     """Those of the further columns of a product."""
     factors: tuple[int, ...] = ()
     """The steps of each column's polynomials in a product, which multiply to `steps`; of signed ones, of w."""
@@ -186,7 +186,7 @@ class PricedBlock:
         return 1 / self.steps if self.estimate is None else self.estimate.step * self.scale
 
     @property
-    def lattices(self) -> tuple[Lattice, ...]:
+    def lattices(self) -> tuple[ColumnLattice, ...]:
         """Those of all its columns."""
         return (self.lattice, *self.others)
 

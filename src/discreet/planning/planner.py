@@ -40,7 +40,7 @@ from fractions import Fraction
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.exact.amounts import above_zero, decimal_text, fraction, positive
 from discreet.mechanisms.staircase import Staircase
-from discreet.planning.column_lattice import MOST_BITS, Lattice, bits_for, centered, counting, spanning
+from discreet.planning.column_lattice import MOST_BITS, ColumnLattice, bits_for, centered, counting, spanning
 from discreet.planning.forms import Block
 from discreet.planning.joint_plan import LEAST_GAIN, MOST_TOTALS, has_joint_totals, joined
 from discreet.planning.measurements import gather, gather_apart
@@ -357,7 +357,7 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction, spread: F
     )
 
 
-def _check_products(block: Block, lattices: tuple[Lattice, ...]) -> None:
+def _check_products(block: Block, lattices: tuple[ColumnLattice, ...]) -> None:
     """Refuses values whose squares, products or quotients would leave the floats."""
     if block.parts < 2 and not block.others:  # a sum alone
         return
@@ -369,7 +369,7 @@ def _check_products(block: Block, lattices: tuple[Lattice, ...]) -> None:
         raise InvalidQuery(expected(what, "ranges", ", ".join(f"{float(one):.3g}" for one in ranges), cure))
 
 
-def lattice_of(query: Query, block: Block, bits: int) -> Lattice:
+def lattice_of(query: Query, block: Block, bits: int) -> ColumnLattice:
     """The integers for the values of a block, or for what it counts."""
     own = query.effective
     interval = None if block.value is None else block.value.interval

@@ -46,7 +46,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.language.checked_expressions import Value
-from discreet.planning.column_lattice import Lattice
+from discreet.planning.column_lattice import ColumnLattice
 from discreet.selection.quantiles import WORTH, Cut, QuantileCuts, Stage, levels
 from discreet.selection.rank_exponential import PARTS
 
@@ -107,7 +107,7 @@ class PricedRanks:
     """A block with its lattice, the weight of a row, and the mechanism."""
 
     block: RankBlock
-    lattice: Lattice
+    lattice: ColumnLattice
     steps: int
     """The mass of one row."""
     cuts: QuantileCuts

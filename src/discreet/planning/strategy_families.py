@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from discreet.workloads.cell_tables import MOST_CELLS, CellStrategy, CellTable
 from discreet.workloads.grouped_matrix import GroupedMatrix
 from discreet.workloads.matrix_strategy import MatrixStrategy
-from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.ordered_queries import OrderedQueries
 from discreet.workloads.residual_strategy import ResidualStrategy
 from discreet.workloads.separate_tables import SeparateTables
 from discreet.workloads.split_products import SplitProducts

@@ -5,10 +5,11 @@ Claim
     neighbors, whatever values a unit has, and however many. With its confidence, the lower end of the column is no more
     than the number of values that occur.
 Requires
-    For each, the counts that `sensitivity.value_assignment` makes of the pairs of `engines.value_pairs`.
+    For each, the counts that `sensitivity.capped_matching` makes of the pairs of `engines.unit_value_pairs`.
 Relies on
-    `sensitivity.value_assignment`: adding a unit raises each count by 0 to its limit, replacing one moves it by at most
-    that either way, and none is above the number of values. `mechanisms.counts_under_limits`. Sequential composition.
+    `sensitivity.capped_matching`: adding a unit raises each count by 0 to its limit, replacing one moves it by at most
+    that either way, and none is above the number of values. `mechanisms.contribution_limit_selection`. Sequential
+    composition.
 Proof
     The pairs are the distinct ones of a unit and a value that is not NULL, each by its place among those that occur, so
     that the number of values that can be assigned under a limit is that of the units and values themselves. A condition
@@ -40,7 +41,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from discreet.language.checked_expressions import Value
-from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
 from discreet.planning.aggregates import AT_LEAST, Aggregate
 from discreet.planning.noise_laws import Price
 from discreet.planning.plan import Column, PricedValues, Query

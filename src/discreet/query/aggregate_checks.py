@@ -14,8 +14,8 @@ import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import fraction
+from discreet.language.allow_list import Tables, checked, column
 from discreet.language.arithmetic import name_of
-from discreet.language.check import Tables, checked, column
 from discreet.language.checked_expressions import Kind, Value, cast, integer, told_apart
 from discreet.language.column_lineage import source_columns
 from discreet.planning.aggregates import AT_LEAST, COUNT, DISTINCT, UNITS, WRITTEN, Aggregate

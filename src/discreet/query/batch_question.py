@@ -29,7 +29,7 @@ from discreet.query.explanation import Explanation
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedBatch, RecordedQuestion
 from discreet.query.source import ReleaseCall, Source
-from discreet.query.unreleased import Unreleased
+from discreet.query.unreleased_methods import Unreleased
 from discreet.workloads.cell_tables import MOST_CELLS, Axes
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from discreet.errors import InvalidQuery, expected
 from discreet.planning.contribution_bounding import RANK, in_order, keep, units
 from discreet.planning.contribution_limits import check_moved, checked_limit
 from discreet.privacy.definitions import Neighbors
-from discreet.query.steps import Chain, without_signs
+from discreet.query.query_steps import Chain, without_signs
 
 
 class BoundedSamples(Chain):

@@ -16,7 +16,7 @@ from discreet.language.possible_values import possible_results
 from discreet.language.public_bins import bins
 from discreet.planning.contribution_bounding import units
 from discreet.planning.contribution_limits import check_moved
-from discreet.query.steps import Chain, flattened, without_signs
+from discreet.query.query_steps import Chain, flattened, without_signs
 
 
 class ColumnVerbs(Chain):

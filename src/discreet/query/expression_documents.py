@@ -7,7 +7,8 @@ Claim
 Requires
     Expressions that were bound to a table; parts of a document within its limits.
 Relies on
-    `language.check` for what an expression means: what is read is checked like any other, in the verb that takes it.
+    `language.allow_list` for what an expression means: what is read is checked like any other, in the verb that takes
+    it.
 Proof
     Both go through the tree once, by `NAMES`. A column is its name, whatever table of the chain it was written over,
     since a chain has one column of a name. Names that an expression was given are left out; so are the types that Ibis
@@ -37,8 +38,8 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import DiscreetError, InvalidQuery, expected
+from discreet.language.allow_list import DEEPEST, RULES, too_deep
 from discreet.language.arithmetic import name_of
-from discreet.language.check import DEEPEST, RULES, too_deep
 from discreet.language.checked_expressions import LEAF, Measure
 from discreet.language.public_bins import MOST_BINS
 from discreet.planning.aggregates import WRITTEN

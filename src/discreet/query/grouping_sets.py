@@ -20,9 +20,9 @@ from discreet.privacy.declaration import Key
 from discreet.query.batch_cells import coded_groups
 from discreet.query.batch_question import check_cells
 from discreet.query.listed_batch_question import ListedBatchQuestion
+from discreet.query.query_steps import UnknownColumn
 from discreet.query.question import Question
-from discreet.query.steps import UnknownColumn
-from discreet.query.unreleased import Unreleased
+from discreet.query.unreleased_methods import Unreleased
 from discreet.workloads.cell_tables import MOST_CELLS, CellTable
 
 MOST_CUBED = 10

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     import ibis.expr.types as ir
 
-    from discreet.query.steps import Chain
+    from discreet.query.query_steps import Chain
 
 
 UNIQUE = "unique"

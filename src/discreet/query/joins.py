@@ -39,8 +39,8 @@ from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Neighbors
 from discreet.query.join_truncation import rows_changed, sides, truncated
 from discreet.query.public_table import PublicTable
+from discreet.query.query_steps import Chain
 from discreet.query.set_operations import paired, written_size
-from discreet.query.steps import Chain
 
 HOW = ("inner", "left", "semi", "anti")
 OTHER = "__discreet_other_"

@@ -39,7 +39,7 @@ from discreet.language.checked_expressions import Kind
 from discreet.planning.contribution_bounding import keep, units
 from discreet.planning.contribution_limits import check_moved, checked_limit
 from discreet.privacy.definitions import Neighbors
-from discreet.query.steps import flattened
+from discreet.query.query_steps import flattened
 from discreet.query.unit_features import UnitFeatures, feature
 
 OTHER = "__discreet_key_"

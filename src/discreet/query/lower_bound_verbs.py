@@ -10,7 +10,7 @@ from discreet.query.application_verbs import asked
 if TYPE_CHECKING:  # what they return, for a type checker alone
     from discreet.distinct_values.count_distinct import DistinctValues
     from discreet.query.unpriced_question import UnpricedQuestion
-    from discreet.truncation.total_reading import TruncatedTotal
+    from discreet.truncation.truncated_total_release import TruncatedTotal
 
 
 class LowerBounds:

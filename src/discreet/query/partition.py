@@ -44,8 +44,8 @@ from discreet.planning.contribution_limits import check_moved, checked_limit
 from discreet.planning.group_keys import grouping
 from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Neighbors
+from discreet.query.query_steps import Chain
 from discreet.query.source import Source
-from discreet.query.steps import Chain
 
 MOST_PARTS = 1000
 OTHER, NUMBER = "__discreet_part_", "__discreet_number"

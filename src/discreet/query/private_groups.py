@@ -12,12 +12,12 @@ from discreet.guesses.table_words import GROUPS_WORDS
 from discreet.planning.group_keys import Keys
 from discreet.planning.plan import StatedLimits
 from discreet.planning.unspecified import UnknownKeys
+from discreet.query.query_steps import UnknownColumn
 from discreet.query.question import Question
 from discreet.query.ranges import GroupedRangesQuestion, bins_of, grouped_ranges_of, kind_of, with_bins
 from discreet.query.recorded_verbs import RecordedGroups, RecordedQuestion, RecordedRanges
 from discreet.query.regression import line_of
-from discreet.query.steps import UnknownColumn
-from discreet.query.unreleased import Unreleased
+from discreet.query.unreleased_methods import Unreleased
 
 if TYPE_CHECKING:
     from discreet.query.table import PrivateTable

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.exact.amounts import decimal_text
 from discreet.privacy.declaration import Bound, Declaration, Key
-from discreet.query.steps import Chain
+from discreet.query.query_steps import Chain
 
 
 def public_facts(table: Chain) -> dict[str, Any]:

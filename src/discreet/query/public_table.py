@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import NoTruth, printable
-from discreet.language.barrier import kind_of, scan_name
 from discreet.language.checked_expressions import DTYPES, Kind, Value
+from discreet.language.input_barrier import kind_of, scan_name
 from discreet.sensitivity.intervals import Interval
 
 

@@ -36,7 +36,7 @@ from discreet.query.file_output import check_held, check_written
 from discreet.query.question_documents import after_parts, document_of
 from discreet.query.recorded_verbs import RecordedQuestion
 from discreet.query.source import ReleaseCall, Source
-from discreet.query.unreleased import REFUSED, Unreleased
+from discreet.query.unreleased_methods import REFUSED, Unreleased
 
 NO_ROUNDS = (
     "Expected keys, limits and bounds that are stated, got rounds with some that are to be found.\n"

@@ -28,7 +28,7 @@ from discreet.query.question import Question
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedRanges
 from discreet.query.source import ReleaseCall
-from discreet.query.unreleased import Unreleased
+from discreet.query.unreleased_methods import Unreleased
 from discreet.workloads.cell_tables import MOST_CELLS, CellTable
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected, nearest_name
-from discreet.language.check import limited
+from discreet.language.allow_list import limited
 from discreet.language.checked_expressions import Measure
 from discreet.query.document_parts import DocumentPart
 from discreet.query.expression_documents import measured_part, read_expression

@@ -33,13 +33,14 @@ import ibis.expr.operations as ops
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.guesses.misfit_calls import worded
-from discreet.language.check import too_deep
+from discreet.language.allow_list import too_deep
 from discreet.language.checked_expressions import Measure
 from discreet.planning.group_keys import UNKNOWN, UNKNOWN_BY_COUNT
 from discreet.query.batch import batch
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.document_parts import CURE, DocumentPart, difference, same, whole_document
 from discreet.query.expression_documents import read_number
+from discreet.query.grouping_sets_question import stacked
 from discreet.query.listed_batch_question import ListedBatchQuestion
 from discreet.query.private_groups import PrivateGroups
 from discreet.query.public_keys import PublicKeys
@@ -51,7 +52,6 @@ from discreet.query.read_applications import APPLIED, read_key, read_limit, read
 from discreet.query.read_later_steps import check_windows, handed_on, measure_step
 from discreet.query.row_expansion import MOST_ITEMS
 from discreet.query.shared_table import SharedTable
-from discreet.query.stacked import stacked
 from discreet.query.table import PrivateTable
 from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.workloads.cell_tables import MOST_CELLS

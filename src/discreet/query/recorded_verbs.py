@@ -12,7 +12,7 @@ import ibis.expr.types as ir
 from discreet.planning.aggregates import COUNT, Statistic
 
 if TYPE_CHECKING:
-    from discreet.query.steps import Chain
+    from discreet.query.query_steps import Chain
 
 
 @dataclass(frozen=True, eq=False, slots=True)

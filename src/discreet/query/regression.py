@@ -10,7 +10,7 @@ from ibis.common.deferred import Deferred
 from discreet.errors import InvalidQuery, expected
 from discreet.language.arithmetic import name_of
 from discreet.planning.aggregates import Intercept, Slope
-from discreet.query.steps import Chain
+from discreet.query.query_steps import Chain
 
 MOST_PREDICTORS = 16
 """Of them a line is computed from 170 totals."""

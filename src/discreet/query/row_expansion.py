@@ -4,7 +4,7 @@ Claim
     Each row of the result was made of one row of the table, at most k of each, and belongs to its unit. Where each row
     is a unit, one that had m rows has at most k m.
 Requires
-    Checked expressions, each of them total and of one row (`language.check`); k is public.
+    Checked expressions, each of them total and of one row (`language.allow_list`); k is public.
 Relies on
     `Source.restated`, whose rows_changed is k times what it was; `language.text_parts`.
 Proof
@@ -47,7 +47,7 @@ from discreet.planning.contribution_bounding import units
 from discreet.planning.contribution_limits import check_moved, checked_limit
 from discreet.privacy.declaration import Key
 from discreet.query.columns import ColumnVerbs
-from discreet.query.steps import flattened
+from discreet.query.query_steps import flattened
 from discreet.sensitivity.intervals import Interval
 
 MOST_ITEMS = 1000

@@ -10,7 +10,7 @@ import ibis.expr.operations as ops
 
 from discreet.errors import InvalidQuery, expected, shown
 from discreet.language.checked_expressions import Kind, Value
-from discreet.query.steps import Chain, flattened
+from discreet.query.query_steps import Chain, flattened
 
 
 class RowFilters(Chain):

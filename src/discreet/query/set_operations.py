@@ -50,14 +50,14 @@ import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected
 from discreet.exact.given_values import flag
-from discreet.language.barrier import place_of, scan_name
 from discreet.language.checked_expressions import Measure, Value
+from discreet.language.input_barrier import place_of, scan_name
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.contribution_bounding import units
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Neighbors
+from discreet.query.query_steps import Chain, without_signs
 from discreet.query.source import Beside
-from discreet.query.steps import Chain, without_signs
 from discreet.sensitivity.intervals import hull
 
 

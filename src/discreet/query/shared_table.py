@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 from discreet.errors import expected
 from discreet.query.columns import ColumnVerbs
 from discreet.query.lower_bound_verbs import TruncatedTotals
+from discreet.query.query_steps import UnknownColumn
 from discreet.query.row_filters import RowFilters
 from discreet.query.source import Source
-from discreet.query.steps import UnknownColumn
 from discreet.query.table import PrivateTable
 
 

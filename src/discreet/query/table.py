@@ -26,6 +26,7 @@ from discreet.query.lower_bound_verbs import LowerBounds, TruncatedTotals
 from discreet.query.partition import Partitions
 from discreet.query.private_groups import PrivateGroups, check_named
 from discreet.query.public_keys import PublicKeys
+from discreet.query.query_steps import MOST_STEPS, UnknownColumn, flattened
 from discreet.query.question import Question
 from discreet.query.ranges import RangesQuestion, bins_of, kind_of, ranges_of
 from discreet.query.recorded_verbs import RecordedGroups, RecordedQuestion, RecordedRanges, counted, given_limits, kept
@@ -33,7 +34,6 @@ from discreet.query.regression import line_of
 from discreet.query.row_expansion import RowExpansion
 from discreet.query.row_filters import RowFilters, check_renamed
 from discreet.query.set_operations import SetVerbs
-from discreet.query.steps import MOST_STEPS, UnknownColumn, flattened
 
 __all__ = ["MOST_STEPS", "PrivateGroups", "PrivateTable", "Question", "UnknownColumn"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import ibis.expr.types as ir
 
-from discreet.language.barrier import UNIT
 from discreet.language.checked_expressions import Value
+from discreet.language.input_barrier import UNIT
 from discreet.planning.contribution_bounding import units
 from discreet.planning.contribution_limits import check_moved, check_one_owner
+from discreet.query.query_steps import Chain
 from discreet.query.source import Source
-from discreet.query.steps import Chain
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -37,14 +37,14 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected
+from discreet.language.allow_list import Tables, checked
 from discreet.language.arithmetic import name_of
-from discreet.language.check import Tables, checked
 from discreet.language.checked_expressions import Kind, Measure, Value, cast, integer
 from discreet.language.literals import constant
-from discreet.planning.column_lattice import MOST_BITS, ROW_CAP, Lattice, centered
+from discreet.planning.column_lattice import MOST_BITS, ROW_CAP, ColumnLattice, centered
 from discreet.planning.contribution_bounding import units
 from discreet.query.aggregate_checks import condition_of
-from discreet.query.steps import Chain
+from discreet.query.query_steps import Chain
 from discreet.sensitivity.intervals import Interval
 
 ALLOWED = "count, nunique, sum, mean, min, max, any or all"
@@ -182,7 +182,7 @@ def _quantified(op: Any, of: Value) -> Feature:
     return Feature(of, lambda c: getattr(c, chosen)(), known)
 
 
-def _added(op: Any, of: Value) -> tuple[Lattice, Value]:
+def _added(op: Any, of: Value) -> tuple[ColumnLattice, Value]:
     """The lattice on which values are added, and their integers."""
     interval = of.interval
     if interval is None:
@@ -202,7 +202,7 @@ def _added(op: Any, of: Value) -> tuple[Lattice, Value]:
     return lattice, replace(of, expr=ibis.cases((steps < low, low), (steps > high, high), (steps <= high, steps)))
 
 
-def _total(column: ir.Value, lattice: Lattice) -> ir.Value:
+def _total(column: ir.Value, lattice: ColumnLattice) -> ir.Value:
     """An exact sum of values or steps, 0 for none: a whole number of 62 bits, or a real one."""
     added, (low, high) = column.sum().coalesce(0), _ends(lattice)
     if lattice.exact:
@@ -212,7 +212,7 @@ def _total(column: ir.Value, lattice: Lattice) -> ir.Value:
     return total * cast(ibis.literal(float(lattice.step)), Kind.REAL)
 
 
-def _ends(lattice: Lattice) -> tuple[int, int]:
+def _ends(lattice: ColumnLattice) -> tuple[int, int]:
     """Of a sum, in steps: as many rows as a table may have, which says nothing, so that it is taken for no bound."""
     low, high = (end * ROW_CAP for end in (min(0, lattice.low), max(0, lattice.high)))
     return (max(-LARGEST_SUM, low), min(high, LARGEST_SUM)) if lattice.exact else (low, high)

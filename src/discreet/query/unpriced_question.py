@@ -17,7 +17,7 @@ from discreet.privacy.definitions import Guarantee
 from discreet.query.explanation import Explanation
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedApplication
-from discreet.query.unreleased import Unreleased
+from discreet.query.unreleased_methods import Unreleased
 
 Answer = TypeVar("Answer")
 

@@ -15,7 +15,7 @@ Requires
     Scaling that is a function of the unit's own rows and of public numbers alone; a limit that is None is enforced
     elsewhere or bounds nothing. Where rows are units of which one has m, in whatever groups: K = 1, k = m.
 Relies on
-    `engines.totals` and `engines.unit_entries` for the construction; integer sums.
+    `engines.exact_totals` and `engines.contribution_weights` for the construction; integer sums.
 Proof
     Totals are sums over units, so adding a unit moves them by its own contribution. In one group the absolute values of
     its entries sum to at most floor(min(m, k) T min(1, K/g)) <= k T min(1, K/g); over g groups to at most g k T min(1,

@@ -9,8 +9,8 @@ Requires
     step in `HELD`, never NULL, which no verb can rewrite. That the rows of a step are all there when it is published,
     and stay as they are: whoever refreshes the table sees to it; where rows arrive late, by a column that says when.
 Relies on
-    Window functions that number the distinct values of an integer column in its order; `engines.unit_entries`, which
-    bounds what belongs together by all hidden columns of the unit.
+    Window functions that number the distinct values of an integer column in its order; `engines.contribution_weights`,
+    which bounds what belongs together by all hidden columns of the unit.
 Proof
     `RANKED` of a row is the number of distinct steps before its own in which its unit has rows: a function of the
     unit's own rows up to that step. It is below `max_steps` in the first so many active steps, and in no other. So the
@@ -45,7 +45,7 @@ from typing import Any
 import ibis
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
-from discreet.language.barrier import UNIT
+from discreet.language.input_barrier import UNIT
 from discreet.planning.contribution_bounding import units
 from discreet.privacy.declaration import Declaration
 from discreet.query.question import Question

@@ -8,7 +8,7 @@ from typing import Any
 from discreet.query.table import PrivateTable
 from discreet.series.series_question import SeriesQuestion
 from discreet.statements.dialects import dialect_named
-from discreet.statements.lowering import lower
+from discreet.statements.sql_translation import lower
 
 OPTIONS = ("by", "start", "every", "until", "windows", "max_steps", "apart", "arrives", "late", "settled")
 """What `PrivateTable.series` takes beside the name, by the same names."""

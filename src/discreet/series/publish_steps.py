@@ -8,8 +8,8 @@ Claim
 Requires
     As `series_plan` and `series_record`.
 Relies on
-    `series_record`: one opening, one draw for each step. `series_plan`: what the charge pays for. `kept_steps`, where
-    the curator keeps totals. `engines.shielded`: a failure shows nothing of the rows.
+    `series_record`: one opening, one draw for each step. `series_plan`: what the charge pays for. `kept_step_totals`,
+    where the curator keeps totals. `engines.shielded`: a failure shows nothing of the rows.
 Proof
     By reading `publish`: all checks come first; `Budget.opened` next, which records the charge with the opening; then,
     while steps are missing, and the charge on record is that of the plan, `_drawn` looks at the rows, measures the
@@ -61,7 +61,7 @@ from discreet.ledger.hash_chain import DAMAGED
 from discreet.noise.entropy import is_private
 from discreet.query.question_documents import UNNAMED
 from discreet.series.explain_series import series_receipt
-from discreet.series.kept_steps import check_keeping, kept_totals
+from discreet.series.kept_step_totals import check_keeping, kept_totals
 from discreet.series.noisy_stream import measured
 from discreet.series.series_plan import SeriesPlan, parameters, published_totals
 from discreet.series.series_record import Opening, Point, check_version, key_of, points_of, price_texts

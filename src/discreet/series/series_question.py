@@ -19,7 +19,7 @@ from discreet.query.explanation import Explanation
 from discreet.query.question import Question
 from discreet.query.question_documents import document_of, key_part
 from discreet.query.table import PrivateGroups, PrivateTable
-from discreet.query.unreleased import Unreleased
+from discreet.query.unreleased_methods import Unreleased
 from discreet.series import step_clock
 from discreet.series.active_steps import (
     MOST_APART,

@@ -81,7 +81,7 @@ class Opening:
     strategy: SeriesStrategy
 
     def to_bytes(self) -> bytes:
-        """As the ledger keeps it; never the same twice, so that steps are kept for one ledger (`kept_steps`)."""
+        """As the ledger keeps it; never the same twice, so that steps are kept for one ledger (`kept_step_totals`)."""
         windows = self.strategy.windows
         named = [[name, isinstance(name, int)] for name in windows.first]
         facts = {

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name, shown
 from discreet.language.checked_expressions import Kind
 from discreet.series.step_windows import MOST_OPEN
-from discreet.workloads.ordered import MOST_CELLS
+from discreet.workloads.ordered_queries import MOST_CELLS
 
 Moment = date | datetime | int
 

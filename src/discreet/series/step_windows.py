@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one
 from discreet.exact.given_values import in_memory
-from discreet.workloads.ordered import MOST_CELLS, OrderedQueries
+from discreet.workloads.ordered_queries import MOST_CELLS, OrderedQueries
 
 MOST_OPEN = 2**20
 """So many steps has a series whose end is open: 2,870 years of days, 119 of hours."""

@@ -10,8 +10,8 @@ Requires
     Limits that were enforced, as `participation` says. A matrix that somebody else made is checked: integers below
     2**19, none above the diagonal, and none on it below 1.
 Relies on
-    `participation` for `moved`; `workloads.ordered` for what is best for one step. Of the entries of A nothing is taken
-    on trust.
+    `participation` for `moved`; `workloads.ordered_queries` for what is best for one step. Of the entries of A nothing
+    is taken on trust.
 Proof
     *One step.* G of `OrderedQueries.gram` is the best product of columns, or near it. With J the reversal of order and
     J G J = L L^T, C = (J L J)^T has nothing above its diagonal, and C^T C = J L L^T J = G. The rows of C are rounded to

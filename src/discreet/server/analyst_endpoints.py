@@ -25,9 +25,9 @@ from discreet.server.http_models import (
 )
 from discreet.server.json_bodies import parsed, read_object
 from discreet.server.key_endpoints import with_short_lists
-from discreet.server.signed_in import Credentials, Served, SignedIn, answered
+from discreet.server.signed_in_requests import Credentials, Served, SignedIn, answered
+from discreet.service.answer_timing import State
 from discreet.service.members import roles_of
-from discreet.service.public_moments import State
 from discreet.service.roles import Principal
 
 router = APIRouter(prefix="/api/v1", tags=["analysts"])

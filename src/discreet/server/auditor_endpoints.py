@@ -20,7 +20,7 @@ from discreet.server.http_models import (
     moment_or_none,
     seconds_of,
 )
-from discreet.server.signed_in import Served, SignedIn
+from discreet.server.signed_in_requests import Served, SignedIn
 from discreet.service.members import TokenRecord
 
 router = APIRouter(tags=["auditors and operators"])

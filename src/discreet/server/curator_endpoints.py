@@ -20,7 +20,7 @@ from discreet.server.http_models import (
     RequestLine,
     request_line,
 )
-from discreet.server.signed_in import Served, SignedIn
+from discreet.server.signed_in_requests import Served, SignedIn
 from discreet.service.analyst_budgets import ANALYST, DATA_SET, GROUP
 
 router = APIRouter(prefix="/api/v1", tags=["curators"])

@@ -38,7 +38,7 @@ from discreet.server.http_models import (
     TokenBody,
     VerifyBody,
 )
-from discreet.server.signed_in import Allotments
+from discreet.server.signed_in_requests import Allotments
 from discreet.service.service import Service
 
 ABOUT = (

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from discreet.planning.group_keys import ARROW_TYPES
 from discreet.server.answer_formats import TABLE_WRITERS, plain
 from discreet.server.http_models import KeyPage
-from discreet.server.signed_in import Served, SignedIn
+from discreet.server.signed_in_requests import Served, SignedIn
 
 router = APIRouter(prefix="/api/v1", tags=["analysts"])
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fastapi import APIRouter, Response
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from discreet.server.signed_in import Served, SignedIn
+from discreet.server.signed_in_requests import Served, SignedIn
 from discreet.service.operator_metrics import Metric
 
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Query, Response
 from discreet.series.step_windows import MOST_OPEN
 from discreet.server.answer_formats import WRITERS, AnswerFormat, json_rows
 from discreet.server.http_models import SeriesLine, moment_or_none
-from discreet.server.signed_in import Served, SignedIn
-from discreet.workloads.ordered import MOST_CELLS
+from discreet.server.signed_in_requests import Served, SignedIn
+from discreet.workloads.ordered_queries import MOST_CELLS
 
 router = APIRouter(prefix="/api/v1", tags=["series"])
 

@@ -20,7 +20,7 @@ from discreet.logs.top_keys import Top
 from discreet.planning.first_look_budget import NOTHING_TO_FIND
 from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.series.series_question import SeriesQuestion
-from discreet.truncation.total_reading import TruncatedTotal
+from discreet.truncation.truncated_total_release import TruncatedTotal
 
 MOST_CENTERS, MOST_ROUNDS, MOST_ROWS, MOST_KEYS = 24, 20, 100_000, 1000
 """Of numbers in all centers, of rounds, of rows of all levels, and of keys that are sent along: it takes a second to

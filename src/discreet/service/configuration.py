@@ -15,10 +15,10 @@ from discreet.curator.toml_lines import TomlDocument, read_toml
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
 from discreet.exact.amounts import positive
 from discreet.exact.written_amounts import written_amount
+from discreet.service.answer_timing import Pace
 from discreet.service.data_sets import NAME, Policy, Seen
 from discreet.service.members import NAME as GROUP_NAME
 from discreet.service.members import principal_name
-from discreet.service.public_moments import Pace
 from discreet.service.roles import Role
 from discreet.service.series_settings import REQUIRED, SERIES, SeriesFacts
 from discreet.service.setting_forms import FLAG, TABLE, SettingForm, choice, number_form, text_form, whole_number_form

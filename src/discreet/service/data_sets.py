@@ -22,8 +22,8 @@ from discreet.query.public_facts import public_facts
 from discreet.query.public_keys import PublicKeys
 from discreet.query.shared_table import SharedTable
 from discreet.query.table import PrivateTable
+from discreet.service.answer_timing import Pace
 from discreet.service.job_budgets import asked_in_jobs
-from discreet.service.public_moments import Pace
 from discreet.service.published_series import PublishedSeries
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")

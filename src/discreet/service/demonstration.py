@@ -9,8 +9,8 @@ from pathlib import Path
 from discreet.curator.protect import protect
 from discreet.ledger.budget import Budget
 from discreet.privacy.declaration import Key
+from discreet.service.answer_timing import Pace
 from discreet.service.data_sets import DataSet
-from discreet.service.public_moments import Pace
 from discreet.service.roles import Role
 from discreet.service.service import Service, Settings
 from discreet.service.state_store import StateStore, sqlite_file

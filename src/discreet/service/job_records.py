@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from discreet.ledger.budget import Budget
-from discreet.service.public_moments import Schedule, State
+from discreet.service.answer_timing import Schedule, State
 
 FIELDS = (
     "id, principal, dataset, idempotency, digest, ask, what, cost, release, "

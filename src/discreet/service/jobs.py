@@ -7,7 +7,7 @@ Claim
 Requires
     One state store for all services whose data sets share a ledger: a job of another store is not known here.
 Relies on
-    `question_desk.QuestionDesk.repeated`; `public_moments`; `ledger.Ledger.latest`. `state_store`: its transactions
+    `question_desk.QuestionDesk.repeated`; `answer_timing`; `ledger.Ledger.latest`. `state_store`: its transactions
     that write come one after another.
 Proof
     A repeat is given the answer of the charge with the highest number, of those that are not of jobs which are open,
@@ -19,7 +19,7 @@ Proof
     was read (`Sharing.since`): so no second one is charged. A charge that is refused takes its job back, and fails
     the repeats of it in the same transaction; one in doubt ends its job, and them with it, by the runner.
     A charged job begins its steps where the looks before it are shown, by what is public; the rest is
-    `public_moments.modelled_end`.
+    `answer_timing.modelled_end`.
     *What remains.* That of two services on one ledger with two stores; and, of looks that miss their first step, which
     step it is.
 Rounding
@@ -58,8 +58,8 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.errors import DiscreetError
+from discreet.service.answer_timing import Schedule, State, modelled_end
 from discreet.service.job_records import FIELDS, FREE, JobRecord, Sharing
-from discreet.service.public_moments import Schedule, State, modelled_end
 from discreet.service.service_errors import OTHER_ASK, TOO_MANY_JOBS, Conflict, OverLimit
 from discreet.service.state_store import Execute, StateStore
 

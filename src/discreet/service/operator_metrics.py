@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
+from discreet.service.answer_timing import GRACE
 from discreet.service.data_sets import DataSet
-from discreet.service.public_moments import GRACE
 from discreet.service.series_desk import SeriesDesk
 from discreet.service.state_store import StateStore
 

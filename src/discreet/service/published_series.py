@@ -45,11 +45,11 @@ from discreet.series.series_plan import SeriesPlan, parameters
 from discreet.series.series_record import Opening, Point, key_of, points_of
 from discreet.series.series_release import SeriesRelease
 from discreet.service.analyst_budgets import analyst_budget
+from discreet.service.answer_timing import Pace
 from discreet.service.job_budgets import without_waiting
-from discreet.service.public_moments import Pace
 from discreet.service.recently_used import RecentlyUsed
-from discreet.service.series_moments import StepMoments
 from discreet.service.series_settings import SeriesFacts
+from discreet.service.series_timing import StepMoments
 
 ANSWERS = 2
 """How many are held in memory of each series: of the last step, and of the one before, where its moment passes."""

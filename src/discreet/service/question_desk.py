@@ -31,7 +31,7 @@ from discreet.service.jobs import JobBook
 from discreet.service.recently_used import RecentlyUsed
 from discreet.service.service_errors import BEYOND_ALLOWANCE, NOTHING_OF, OTHER_PLAN, Conflict, forbidden
 from discreet.statements.dialects import dialect_named
-from discreet.statements.lowering import lower
+from discreet.statements.sql_translation import lower
 
 QUESTIONS, ANSWERS = 500, 100
 """How many are held in memory."""

@@ -16,7 +16,7 @@ from discreet.series.series_release import SeriesRelease
 from discreet.service.data_sets import DataSet
 from discreet.service.published_series import OpenedSeries, PublishedSeries
 from discreet.service.series_book import SeriesBook
-from discreet.service.series_moments import StepMoments
+from discreet.service.series_timing import StepMoments
 from discreet.service.service_errors import HELD_SERIES, LATE_SERIES
 
 logger = logging.getLogger("discreet.service")

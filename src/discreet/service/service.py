@@ -13,6 +13,7 @@ from discreet.answers.release import Release
 from discreet.query.public_keys import PublicKeys
 from discreet.service.allowance_requests import AllowanceRequest, RequestBook, checked_line
 from discreet.service.analyst_budgets import levels
+from discreet.service.answer_timing import State
 from discreet.service.asks import Ask
 from discreet.service.auditor_verbs import Heads
 from discreet.service.data_sets import ColumnKeys, DataSet, Seen
@@ -24,7 +25,6 @@ from discreet.service.jobs import JobBook
 from discreet.service.ledger_views import entries_shown, levels_shown, statement_shown
 from discreet.service.members import Members, TokenRecord
 from discreet.service.operator_metrics import Metric, budget_metrics, late_jobs, series_metrics
-from discreet.service.public_moments import State
 from discreet.service.question_desk import Asking, QuestionDesk
 from discreet.service.recorded_refusals import RefusalBook, on_record
 from discreet.service.roles import Action, Principal, Role

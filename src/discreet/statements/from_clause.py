@@ -8,7 +8,7 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.planning.contribution_limits import check_one_owner
-from discreet.query.steps import Chain
+from discreet.query.query_steps import Chain
 from discreet.query.table import PrivateTable
 from discreet.statements.aggregate_functions import default_name
 from discreet.statements.expressions import row_wise

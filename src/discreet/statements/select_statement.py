@@ -9,11 +9,11 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.errors import InvalidQuery, expected
-from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
+from discreet.language.input_barrier import kind_of
 from discreet.planning.contribution_limits import check_one_owner
 from discreet.privacy.declaration import Key
-from discreet.query.stacked import stacked
+from discreet.query.grouping_sets_question import stacked
 from discreet.query.table import PrivateTable, Question
 from discreet.statements.aggregate_functions import AggregateFunction
 from discreet.statements.answer_clauses import After

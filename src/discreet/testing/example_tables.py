@@ -14,7 +14,7 @@ from discreet.curator.protect import protect
 from discreet.curator.protected_table import Protected
 from discreet.errors import InvalidParameter, expected
 from discreet.ledger.budget import Budget
-from discreet.query.steps import Chain
+from discreet.query.query_steps import Chain
 from discreet.query.table import PrivateTable
 from discreet.testing.scripted_words import splitmix
 

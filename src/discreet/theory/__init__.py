@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from discreet.accounting.event_losses import pure_loss as pure_loss
     from discreet.accounting.event_losses import randomized_response_loss as randomized_response_loss
     from discreet.accounting.event_losses import staircase_loss as staircase_loss
-    from discreet.accounting.loss import Loss as Loss
-    from discreet.accounting.mechanism_check import pure_by_events as pure_by_events
-    from discreet.accounting.mechanism_check import pure_by_loss as pure_by_loss
-    from discreet.accounting.mechanism_check import pure_by_points as pure_by_points
+    from discreet.accounting.finite_mechanism_check import pure_by_events as pure_by_events
+    from discreet.accounting.finite_mechanism_check import pure_by_loss as pure_by_loss
+    from discreet.accounting.finite_mechanism_check import pure_by_points as pure_by_points
+    from discreet.accounting.privacy_loss import Loss as Loss
     from discreet.accounting.study_design import composition_figure as composition_figure
     from discreet.accounting.study_design import composition_table as composition_table
     from discreet.accounting.study_design import in_plain_words as in_plain_words
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from discreet.accounting.theorems import sequential_composition as sequential_composition
     from discreet.clustering.weighted_kmeans import squared_distances as squared_distances
     from discreet.inference import moments as moments
-    from discreet.ledger.allowance import Allowance as Allowance
-    from discreet.ledger.allowance import Spending as Spending
+    from discreet.ledger.privacy_filter import Allowance as Allowance
+    from discreet.ledger.privacy_filter import Spending as Spending
     from discreet.local.choose_report import choose_report as choose_report
     from discreet.local.choose_report import report_error_figure as report_error_figure
     from discreet.local.hadamard_response import HadamardResponse as HadamardResponse
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from discreet.noise import laplace_sum as laplace_sum
     from discreet.plots.dot_plot import ranks_figure as ranks_figure
     from discreet.plots.lines import lines_figure as lines_figure
-    from discreet.plots.order import order_figure as order_figure
+    from discreet.plots.rank_plot import order_figure as order_figure
     from discreet.privacy.definitions import Neighbors as Neighbors
     from discreet.selection.partition_selection_pictures import keys_figure as keys_figure
     from discreet.selection.shortfall_pictures import gap_figure as gap_figure
@@ -118,8 +118,8 @@ _NAMES = {
         "randomized_response_loss",
         "staircase_loss",
     ),
-    "discreet.accounting.loss": ("Loss",),
-    "discreet.accounting.mechanism_check": ("pure_by_events", "pure_by_loss", "pure_by_points"),
+    "discreet.accounting.privacy_loss": ("Loss",),
+    "discreet.accounting.finite_mechanism_check": ("pure_by_events", "pure_by_loss", "pure_by_points"),
     "discreet.accounting.study_design": ("composition_figure", "composition_table", "in_plain_words"),
     "discreet.accounting.theorems": (
         "advanced_composition",
@@ -132,7 +132,7 @@ _NAMES = {
     ),
     "discreet.clustering.weighted_kmeans": ("squared_distances",),
     "discreet.inference": ("moments",),
-    "discreet.ledger.allowance": ("Allowance", "Spending"),
+    "discreet.ledger.privacy_filter": ("Allowance", "Spending"),
     "discreet.local.choose_report": ("choose_report", "report_error_figure"),
     "discreet.local.hadamard_response": ("HadamardResponse",),
     "discreet.local.local_hashing": ("LocalHashing",),
@@ -148,7 +148,7 @@ _NAMES = {
     "discreet.noise": ("laplace_sum",),
     "discreet.plots.dot_plot": ("ranks_figure",),
     "discreet.plots.lines": ("lines_figure",),
-    "discreet.plots.order": ("order_figure",),
+    "discreet.plots.rank_plot": ("order_figure",),
     "discreet.privacy.definitions": ("Neighbors",),
     "discreet.selection.partition_selection_pictures": ("keys_figure",),
     "discreet.selection.shortfall_pictures": ("gap_figure",),

@@ -10,7 +10,7 @@ from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.privacy.declaration import Declaration
 from discreet.query.explain_application import application_account, drawn_total, paid_part, promised
 from discreet.query.explanation import Accuracy, ErrorOf, Explanation
-from discreet.truncation.total_reading import AUTO, RACE, SHORT, TotalReading
+from discreet.truncation.truncated_total_release import AUTO, RACE, SHORT, TotalReading
 
 VALUE, AT_LEAST = "value", "at_least"
 TAKEN = "taken"

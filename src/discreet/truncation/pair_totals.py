@@ -6,8 +6,8 @@ Claim
     has none, have the same pairs with the same amounts, but for the pairs that name it. `totals_of_pairs` takes equal
     keys for one unit, in whichever column they are.
 Requires
-    Rows behind the barrier of `language.barrier`, whose units are in columns of one notation, as `dp.protect_shared`
-    demands. Verbs before that make the rows of a pair from the rows of that pair.
+    Rows behind the barrier of `language.input_barrier`, whose units are in columns of one notation, as
+    `dp.protect_shared` demands. Verbs before that make the rows of a pair from the rows of that pair.
 Relies on
     Sums of 128 bits; equality of keys as Arrow has it.
 Proof

@@ -5,11 +5,11 @@ Claim
     confidence, ``at_least(confidence)`` is no more than the total of all units; and where no unit has more than one of
     the limits, it is short of that total by ``short(limit, confidence)`` at most, with that confidence.
 Requires
-    Amounts of 0 or more, with bounds; a table behind the barrier of `language.barrier`, whose rows belong to one unit
-    each, or to each of two.
+    Amounts of 0 or more, with bounds; a table behind the barrier of `language.input_barrier`, whose rows belong to one
+    unit each, or to each of two.
 Relies on
     `query.unit_features`: one row for each unit, which has its total. Integer sums of 128 bits.
-    `mechanisms.counts_under_limits`, `mechanisms.race_to_the_top`. `sensitivity.shared_totals`,
+    `mechanisms.contribution_limit_selection`, `mechanisms.race_to_the_top`. `sensitivity.shared_totals`,
     `truncation.pair_totals`.
 Proof
     *Movement.* D_l is the sum over all units of min(x, l), x being the unit's own total as an integer: of whole
@@ -61,7 +61,7 @@ from discreet.exact.given_values import flag
 from discreet.language.checked_expressions import Kind
 from discreet.language.exact_arithmetic import TOTAL, clipped, int64_constant
 from discreet.ledger.ledger import stated_guarantee
-from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
 from discreet.mechanisms.race_to_the_top import RaceToTheTop
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.query.explanation import Explanation
@@ -76,7 +76,7 @@ from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.sensitivity.shared_totals import LARGEST as LARGEST_SHARE
 from discreet.truncation.explain_total import total_account
 from discreet.truncation.pair_totals import unit_pairs
-from discreet.truncation.total_reading import (
+from discreet.truncation.truncated_total_release import (
     AUTO,
     CONFIDENCE,
     LIMIT,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.workloads.hierarchy_release import LevelNoise as LevelNoise
     from discreet.workloads.laplace_strategies import laplace_strategy as laplace_strategy
     from discreet.workloads.marginals import Marginals as Marginals
-    from discreet.workloads.ordered import OrderedQueries as OrderedQueries
+    from discreet.workloads.ordered_queries import OrderedQueries as OrderedQueries
     from discreet.workloads.product_queries import ProductQueries as ProductQueries
     from discreet.workloads.residual_strategy import ResidualStrategy as ResidualStrategy
     from discreet.workloads.spectral_bound import over_bound as over_bound
@@ -36,7 +36,7 @@ _NAMES = {
     "discreet.workloads.hierarchy_release": ("CENSUS_2020", "LevelNoise"),
     "discreet.workloads.laplace_strategies": ("laplace_strategy",),
     "discreet.workloads.marginals": ("Marginals",),
-    "discreet.workloads.ordered": ("OrderedQueries",),
+    "discreet.workloads.ordered_queries": ("OrderedQueries",),
     "discreet.workloads.product_queries": ("ProductQueries",),
     "discreet.workloads.residual_strategy": ("ResidualStrategy",),
     "discreet.workloads.spectral_bound": ("over_bound",),

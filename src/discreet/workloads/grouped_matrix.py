@@ -18,8 +18,8 @@ Proof
     *Apart.* Columns of two groups are orthogonal, at most twice the largest square apart, squared: the distance of two
     components of one cell, which `apart` of A is not below.
     *Error.* In each group the cells have the error of A by itself: for units in one cell, groups cost nothing. Nor
-    could they gain: with weights v for the cells of one group, the bound of `workloads.ordered` is t^2 / sum v for it,
-    and (G t)^2 / (G sum v) = G t^2 / sum v for all G.
+    could they gain: with weights v for the cells of one group, the bound of `workloads.ordered_queries` is t^2 / sum v
+    for it, and (G t)^2 / (G sum v) = G t^2 / sum v for all G.
 Rounding
     None in integers.
 Source

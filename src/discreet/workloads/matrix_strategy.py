@@ -6,7 +6,8 @@ Claim
 Requires
     At most `MOST_CELLS` cells in all.
 Relies on
-    `workloads.ordered` and `workloads.laplace_strategies` for the matrix, of which nothing here is taken on trust.
+    `workloads.ordered_queries` and `workloads.laplace_strategies` for the matrix, of which nothing here is taken on
+    trust.
 Proof
     All three are computed from the integers of A: the L1 norms of its columns; from G = A^T A, K times the largest sum
     of K entries of a row of |G|, as in `workloads.residual_strategy`; and the largest of G_cc + G_dd + 2 max(0, -G_cd)
@@ -39,7 +40,7 @@ from numpy.typing import NDArray
 from discreet.exact.cached_property import cached_property
 from discreet.workloads.cell_tables import LARGEST, Cells, CellTable, MeasuredPart, Reals, over
 from discreet.workloads.laplace_strategies import coarse_to_fine, laplace_strategy
-from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.ordered_queries import OrderedQueries
 
 MOST_CELLS = 512
 MOST_LAPLACE_CELLS = 128

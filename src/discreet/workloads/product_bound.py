@@ -9,13 +9,13 @@ Relies on
     Floating-point linear algebra: a figure to show, on which no proof of privacy rests.
 Proof
     With G the sum of products of all queries and weights v >= 0 of the cells, tr((V^1/2 G V^1/2)^1/2)^2 / sum v is a
-    lower bound (`workloads.ordered`); v = 1 gives Li and Miklau's. Let v be a product along the attributes, constant
-    along those that are asked for their values alone. There the values have two eigenspaces that all tables share, the
-    constant and the rest; so G falls into one block for each set B of such attributes. In a block, V^1/2 G V^1/2 is a
-    sum of products M_S M_S^T, along the other attributes of a root of V^1/2 G_S V^1/2, or of the column of roots of v
-    where S leaves the attribute out. Its eigenvalues beside 0 are those of the matrix of all M_S^T M_T, which is as
-    large as the tables, not as the domain. Where even that is too large, `workloads.pinched_bound` has a bound of each
-    trace.
+    lower bound (`workloads.ordered_queries`); v = 1 gives Li and Miklau's. Let v be a product along the attributes,
+    constant along those that are asked for their values alone. There the values have two eigenspaces that all tables
+    share, the constant and the rest; so G falls into one block for each set B of such attributes. In a block, V^1/2 G
+    V^1/2 is a sum of products M_S M_S^T, along the other attributes of a root of V^1/2 G_S V^1/2, or of the column of
+    roots of v where S leaves the attribute out. Its eigenvalues beside 0 are those of the matrix of all M_S^T M_T,
+    which is as large as the tables, not as the domain. Where even that is too large, `workloads.pinched_bound` has a
+    bound of each trace.
 Rounding
     Floats.
 Source

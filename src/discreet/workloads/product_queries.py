@@ -45,7 +45,7 @@ from discreet.sensitivity.workloads import neighbors_of
 from discreet.workloads.axis_splits import MOST_VALUES
 from discreet.workloads.cell_tables import CellTable, Reals
 from discreet.workloads.marginals import Marginals, Set
-from discreet.workloads.ordered import OrderedQueries
+from discreet.workloads.ordered_queries import OrderedQueries
 from discreet.workloads.product_bound import least_of_products
 from discreet.workloads.records import clipped_codes
 from discreet.workloads.sparse_cells import SparseCells

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from discreet.distinct_values.count_distinct import priced_count
-from discreet.engines.value_pairs import UNIT, VALUE, pairs_of
+from discreet.engines.unit_value_pairs import UNIT, VALUE, pairs_of
 from discreet.ledger.ledger import stated_guarantee
 from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import view_of
-from discreet.sensitivity.value_assignment import assigned
+from discreet.sensitivity.capped_matching import assigned
 from discreet.testing.neighbors import TEXTS
 from neighbor_bench import Bench, plan_of
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from depth import examples
-from discreet.engines import unit_entries
+from discreet.engines import contribution_weights
 from discreet.testing.neighbors import NeighborPair, neighbors, rows_of, schemas
 from drawn_batches import batches, declared, distances, plan_of
 from drawn_hierarchies import PRICES, hierarchies, in_all_places, level_distances, level_plan_of
@@ -72,6 +72,6 @@ def test_units_that_an_engine_does_not_weigh_are_seen(bench: Bench, monkeypatch:
     """Of a person in four places who may count in two."""
     for price in PRICES:
         assert all(distance <= claimed for distance, claimed in in_all_places(bench, price))
-    monkeypatch.setattr(unit_entries, "weigh", lambda entry, *_limits, **_kind: entry)
+    monkeypatch.setattr(contribution_weights, "weigh", lambda entry, *_limits, **_kind: entry)
     for price in PRICES:
         assert any(distance > claimed for distance, claimed in in_all_places(bench, price))

@@ -12,7 +12,7 @@ import pytest
 
 from conformance_corpus import BOUNDS, KEYS, OPERATIONS, Operation, rows
 from discreet.errors import InvalidQuery
-from discreet.language.check import RULES
+from discreet.language.allow_list import RULES
 from discreet.language.checked_expressions import Kind
 from discreet.planning.plan import Plan
 from discreet.privacy.definitions import ROW

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import discreet as dp
 from discreet.curator import add_noise as curators
-from discreet.engines import spark
+from discreet.engines import spark_executor_noise
 from discreet.engines.engine import AddNoise
 from discreet.mechanisms.distributed_noise import DistributedNoise
 from discreet.noise.entropy import random_key
@@ -143,7 +143,7 @@ def test_a_lost_task_is_made_up_for(table: PrivateTable, failing: Callable[[Dist
 
 def test_a_file_is_written_slice_by_slice(table: PrivateTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys from a file, noise on the executors, some groups at a time on the driver; what was written is freed."""
-    monkeypatch.setattr(spark, "GROUPS_AT_ONCE", 3000)
+    monkeypatch.setattr(spark_executor_noise, "GROUPS_AT_ONCE", 3000)
     session = table._source._engine._backend._session  # type: ignore[attr-defined]  # as above
     engine: Any = table._source._engine  # type: ignore[attr-defined]  # as above
     monkeypatch.setattr(type(engine), "totals", lambda *_: pytest.fail("exact totals were asked for"))

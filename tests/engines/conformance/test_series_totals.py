@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.series.kept_steps import KeptSteps
+from discreet.series.kept_step_totals import KeptSteps
 from neighbor_bench import STORES
 from series_fixtures import DAYS, ROWS, asked, day, exact, protected, until
 

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from discreet.service.answer_timing import Pace
 from discreet.service.demonstration import demo_service
-from discreet.service.public_moments import Pace
 from far_address import Address
 from pg_sockets import running
 

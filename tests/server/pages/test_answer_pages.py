@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 
 from discreet.curator.public_data import public_keys
 from discreet.server.pages.routes import pages
-from discreet.service.public_moments import State
+from discreet.service.answer_timing import State
 from discreet.testing.example_tables import PLANS
 from page_fixtures import Browser, answered
 from service_fixtures import Clock, data_set, finished, service_in

@@ -14,8 +14,8 @@ from starlette.applications import Starlette
 
 import discreet as dp
 from discreet.server.pages.routes import pages
+from discreet.service.answer_timing import Pace, State
 from discreet.service.data_sets import DataSet
-from discreet.service.public_moments import Pace, State
 from page_fixtures import SQL, Browser
 from service_fixtures import Clock, finished, service_in
 

@@ -16,8 +16,8 @@ from discreet.ledger.ledger_kinds import head as ledger_head
 from discreet.server.pages.dataset_tabs import LevelView
 from discreet.server.pages.oversight_pages import LINES, spending
 from discreet.server.pages.routes import pages
+from discreet.service.answer_timing import State
 from discreet.service.job_records import Job
-from discreet.service.public_moments import State
 from page_fixtures import HOSTILE, Browser, answered, browsers
 from service_fixtures import Clock, ask, service_in
 

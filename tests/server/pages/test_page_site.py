@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from discreet.errors import LedgerError
 from discreet.server.pages import entrance_pages
 from discreet.server.pages.routes import pages
-from discreet.server.signed_in import Allotments
+from discreet.server.signed_in_requests import Allotments
 from discreet.service.demonstration import demo_service
 from discreet.service.service import Service
 from page_fixtures import Browser, browsers

@@ -16,8 +16,8 @@ from discreet.server.answer_formats import WRITERS, AnswerFormat
 from discreet.server.pages.answer_view import CONFIDENCES, FORMATS, AnswerView
 from discreet.server.pages.dataset_tabs import base_of
 from discreet.server.pages.page_site import PageSite, Problem, Visit
+from discreet.service.answer_timing import State
 from discreet.service.asked_tables import as_one
-from discreet.service.public_moments import State
 from discreet.service.service_errors import Forbidden, NotSignedIn, forbidden
 
 ENDED = (State.READY, State.FAILED)

@@ -11,7 +11,7 @@ from discreet.server.pages.answer_view import charge_text
 from discreet.server.pages.dataset_tabs import base_of, declared, levels_of, or_again, show_tab
 from discreet.server.pages.entrance_pages import go
 from discreet.server.pages.page_site import PageSite, Problem, Visit
-from discreet.service.public_moments import State
+from discreet.service.answer_timing import State
 from discreet.service.roles import Action
 
 SENT = "Your request has been sent. The curator sees it under Requests."

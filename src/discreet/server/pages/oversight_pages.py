@@ -15,7 +15,7 @@ from discreet.server.pages.dataset_pages import question_view
 from discreet.server.pages.dataset_tabs import LevelView, base_of, levels_of, or_again, show_tab
 from discreet.server.pages.entrance_pages import go
 from discreet.server.pages.page_site import PageSite, Problem, Visit
-from discreet.service.public_moments import State
+from discreet.service.answer_timing import State
 from discreet.service.roles import Action
 
 VERIFIED = {
