@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.accounting.event_costs import concentrated, cost_of
+from discreet.accounting.event_costs import cost_of, zcdp_of_event
 from discreet.errors import InvalidParameter
 from discreet.privacy import events
 
@@ -25,8 +25,8 @@ def test_repeated_events_cost_each_time() -> None:
 
 
 def test_rho_and_delta_add_up() -> None:
-    assert concentrated(LAPLACE) == (Fraction(1, 2), Fraction(0))
-    rho, delta = concentrated(events.composed(ROUGH, GAUSSIAN, times=4))
+    assert zcdp_of_event(LAPLACE) == (Fraction(1, 2), Fraction(0))
+    rho, delta = zcdp_of_event(events.composed(ROUGH, GAUSSIAN, times=4))
     assert rho == 4
     assert 4 * ROUGH.delta <= delta <= 4 * ROUGH.delta * (1 + Fraction(1, 2**40))
 

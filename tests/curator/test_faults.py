@@ -25,7 +25,7 @@ from depth import examples
 from discreet.curator import transaction
 from discreet.engines import connected_engine, engine, statement_cache
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import FAILED, shielded
+from discreet.engines.engine import FAILED, hide_failure_details
 from discreet.query.table import PrivateTable
 
 Ask = Callable[[PrivateTable, Path], Any]
@@ -302,6 +302,6 @@ def test_an_interrupt_while_a_failure_is_concealed_shows_nothing(
     left = engine._without_frames
     monkeypatch.setattr(engine, "_without_frames", interrupted)
     with pytest.raises(BaseException) as failure:  # noqa: PT011 (all kinds are the test)
-        shielded(lambda: shielded(failing))
+        hide_failure_details(lambda: hide_failure_details(failing))
     assert shown(failure.value, {98765}) == set()
     assert failure.value is problem if not isinstance(problem, Exception) else str(failure.value) == FAILED

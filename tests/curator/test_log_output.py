@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.engine import shielded
+from discreet.engines.engine import hide_failure_details
 
 PROGRAM = """
 import logging, sys
@@ -115,7 +115,7 @@ def test_a_log_that_fails_shows_no_row(capsys: pytest.CaptureFixture[str]) -> No
         raise ValueError("row 7391846")
 
     with pytest.raises(dp.EngineError) as failure:
-        shielded(lambda: shielded(failing))
+        hide_failure_details(lambda: hide_failure_details(failing))
     assert "7391846" not in "".join(traceback.format_exception(failure.value)) + capsys.readouterr().err
 
 

@@ -13,7 +13,7 @@ import pytest
 import discreet as dp
 import discreet.engines.duckdb as engine_module
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import FAILED, INTERRUPTED, UNCHARGED, shielded
+from discreet.engines.engine import FAILED, INTERRUPTED, UNCHARGED, hide_failure_details
 from discreet.query.table import PrivateTable
 from neighbor_bench import plan_of
 
@@ -46,7 +46,7 @@ def test_every_failure_says_the_same(broken: DuckDB, caplog: pytest.LogCaptureFi
 def test_a_failure_claims_a_charge_where_there_was_one(caplog: pytest.LogCaptureFixture) -> None:
     for charged, said in ((True, FAILED), (False, UNCHARGED)):
         with pytest.raises(dp.EngineError) as failure:
-            shielded(lambda: 1 / 0, charged=charged)
+            hide_failure_details(lambda: 1 / 0, charged=charged)
         assert str(failure.value) == said
         assert ("the charge stays spent" in said, "nothing was charged" in said) == (charged, not charged)
     assert "charge" not in "".join(record.getMessage() for record in caplog.records)
@@ -74,7 +74,7 @@ def test_who_interrupts_a_query_is_heard_and_a_row_is_not() -> None:
         raise RuntimeError(INTERRUPTED)
 
     with pytest.raises(KeyboardInterrupt) as stop:
-        shielded(interrupted)
+        hide_failure_details(interrupted)
     assert stop.value.__context__ is None
     connection = ibis.duckdb.connect()
     connection.raw_sql("CREATE VIEW visits AS SELECT error('Query interrupted')::DOUBLE AS x FROM range(3)")

@@ -16,6 +16,7 @@ from discreet.exact.amounts import (
     LEAST,
     MOST,
     PLACES,
+    checked_amount,
     decimal_text,
     fraction,
     positive,
@@ -24,7 +25,6 @@ from discreet.exact.amounts import (
     short_up,
     sum_up,
     sums,
-    taken,
 )
 
 
@@ -122,7 +122,7 @@ def test_positive_means_above_zero(value: object) -> None:
 def test_the_rule_of_what_amounts_are_taken() -> None:
     """Its ends are taken, and what is next to them is refused in words."""
     for end in (amounts.LEAST, amounts.MOST):
-        assert positive("scale", end) == amounts.taken("scale", end) == end
+        assert positive("scale", end) == amounts.checked_amount("scale", end) == end
     for beyond in (1e-101, 5e-324, 1e101, 10**400, amounts.MOST + Fraction(1, 3), amounts.LEAST - Fraction(1, 10**200)):
         with pytest.raises(InvalidParameter, match="Expected an amount from 1e-100 to 1e100, got scale="):
             positive("scale", beyond)
@@ -280,19 +280,19 @@ def test_amounts_near_the_ends_are_compared(power: int, part: Fraction) -> None:
     """What is told by its length in bits is what a comparison says."""
     amount = part * Fraction(2) ** power
     if LEAST <= amount <= MOST:
-        assert taken("epsilon", amount) == amount
+        assert checked_amount("epsilon", amount) == amount
     else:
         with pytest.raises(InvalidParameter, match="1e-100 to 1e100"):
-            taken("epsilon", amount)
+            checked_amount("epsilon", amount)
 
 
 @pytest.mark.parametrize("amount", [LEAST, MOST])
 def test_the_ends_are_amounts(amount: Fraction) -> None:
-    assert taken("epsilon", amount) == amount
+    assert checked_amount("epsilon", amount) == amount
     for beyond in (amount * (1 - Fraction(1, 10**30)), amount * (1 + Fraction(1, 10**30)), -amount, 0 * amount):
         if not LEAST <= beyond <= MOST:
             with pytest.raises(InvalidParameter, match="1e-100 to 1e100"):
-                taken("epsilon", beyond)
+                checked_amount("epsilon", beyond)
 
 
 def test_a_fraction_of_numpy_integers_is_made_anew() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from depth import FUZZ
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.hierarchies.hierarchy_question import HierarchyQuestion
 from discreet.hierarchies.level_plan import LevelPlan
@@ -108,7 +108,7 @@ def test_levels_and_blocks_cost_the_price_together(price: dict[str, Any]) -> Non
     plan = planned(summed(protected()), **price)
     assert all(sum(own) == 1 for own in plan.shares)
     if "rho" in price:
-        assert Fraction(99, 100) < concentrated(plan.event)[0] <= 1
+        assert Fraction(99, 100) < zcdp_of_event(plan.event)[0] <= 1
         assert plan.charge.rho == 1
     elif not plan.gaussian:
         assert sum(one.epsilon for own in plan.noises for one in own if isinstance(one, Laplace)) == 1

@@ -18,10 +18,10 @@ from discreet.planning.auto_bounds import (
     SIZES,
     TOGETHER,
     bounds,
+    counts_after_last_filled,
     covering_limit,
-    filled,
-    floor,
-    followed,
+    filled_counts,
+    filled_threshold,
     limit,
 )
 from discreet.testing.scripted_words import splitmix
@@ -44,7 +44,7 @@ def test_noise_alone_moves_no_bound(seed: int) -> None:
     """Two hundred empty bins, noise of scale 20: one of them counts in one of ten thousand tables."""
     noisy = Laplace(sensitivity=1, epsilon=0.05).add_noise(np.zeros(2 * SIZES + 1, dtype=np.int64), splitmix(seed))
     assert noisy.max() > 60
-    assert not filled(noisy, Fraction(20)).any()
+    assert not filled_counts(noisy, Fraction(20)).any()
     assert chosen(noisy, 10.0, Fraction(20)) == [0, 1]
     assert limit(noisy[:COUNTS], Fraction(20), 1.0) == covering_limit(noisy[:COUNTS], Fraction(20)) == 1
 
@@ -57,7 +57,7 @@ def test_false_alarms_are_rare() -> None:
     bins = 2 * SIZES + 1
     noise = Laplace(sensitivity=1, epsilon=0.05).add_noise(np.zeros((TABLES, bins), dtype=np.int64), splitmix(7))
     alarms = [
-        sum(filled(one, Fraction(20)).any() for one in noise),
+        sum(filled_counts(one, Fraction(20)).any() for one in noise),
         int((noise.max(axis=1) >= 20 * np.log(100 * bins)).sum()),
     ]
     assert alarms[0] <= stats.binom.isf(ONE_IN_A_MILLION, TABLES, 1e-4) < alarms[1]
@@ -74,7 +74,7 @@ def test_all_sums_of_noise_together_look_like_units_once_in_10_000(scale: Fracti
         law = np.convolve(law, one)
         if together in TOGETHER:
             sums = np.arange(law.size) - law.size // 2
-            alarms += 187 * law[sums >= floor(scale, 187, together)].sum()
+            alarms += 187 * law[sums >= filled_threshold(scale, 187, together)].sum()
     assert alarms <= FALSE_ALARM
     assert alarms > FALSE_ALARM / 20  # the floors are hardly higher than they have to be
 
@@ -156,24 +156,28 @@ def test_limits_have_nearly_the_least_error_in_the_worst_case(units: int) -> Non
 
 
 def test_the_floor_grows_with_noise_and_bins() -> None:
-    assert floor(Fraction(20), 49) == pytest.approx(20 * np.log(4 * 490_000 / 2), rel=0.01)
-    assert floor(Fraction(20), 187) > floor(Fraction(20), 49)
-    assert floor(Fraction(20), 49, 4) > floor(Fraction(20), 49, 2) > floor(Fraction(20), 49)
-    assert filled(np.array([2.0, 9.0] + [0.0] * 7), ONE).tolist() == [0.0] * 9
-    assert filled(np.array([8.0, 14.0] + [0.0] * 7), ONE).tolist() == [8.0, 14.0] + [0.0] * 7
+    assert filled_threshold(Fraction(20), 49) == pytest.approx(20 * np.log(4 * 490_000 / 2), rel=0.01)
+    assert filled_threshold(Fraction(20), 187) > filled_threshold(Fraction(20), 49)
+    assert (
+        filled_threshold(Fraction(20), 49, 4)
+        > filled_threshold(Fraction(20), 49, 2)
+        > filled_threshold(Fraction(20), 49)
+    )
+    assert filled_counts(np.array([2.0, 9.0] + [0.0] * 7), ONE).tolist() == [0.0] * 9
+    assert filled_counts(np.array([8.0, 14.0] + [0.0] * 7), ONE).tolist() == [8.0, 14.0] + [0.0] * 7
     noisy = np.array([2.0, 16.0, 4.0, 2.4, 2.2, 15.0, 0.0, 0.0])
-    assert filled(noisy, ONE).tolist() == [0.0, 16.0, 4.0, 2.4, 0.0, 15.0, 0.0, 0.0]
-    assert filled(np.array([2.0, 4.0, 4.0, 2.4] + [0.0] * 4), ONE).tolist() == [0.0] * 8
+    assert filled_counts(noisy, ONE).tolist() == [0.0, 16.0, 4.0, 2.4, 0.0, 15.0, 0.0, 0.0]
+    assert filled_counts(np.array([2.0, 4.0, 4.0, 2.4] + [0.0] * 4), ONE).tolist() == [0.0] * 8
 
 
 def test_bins_count_together_where_none_counts_alone() -> None:
     """300 units, spread over bins: no bin has 148 of them, and eight together leave no doubt. Noise stays out."""
     exact = np.array([0, 0, 0, 30, 60, 90, 70, 40, 10, 0, 20, 0])
     noisy = np.append(exact, np.zeros(2 * SIZES + 1 - exact.size, dtype=np.int64))
-    found = filled(noisy, Fraction(10))
-    assert noisy.max() < floor(Fraction(10), noisy.size)
+    found = filled_counts(noisy, Fraction(10))
+    assert noisy.max() < filled_threshold(Fraction(10), noisy.size)
     assert np.flatnonzero(found).tolist() == [3, 4, 5, 6, 7]
-    fewer = filled(noisy // 2, Fraction(10))
+    fewer = filled_counts(noisy // 2, Fraction(10))
     assert not fewer.any()
 
 
@@ -184,12 +188,12 @@ def test_a_falling_tail_goes_on_behind_the_last_filled_bin() -> None:
     """150 / 400 of 150, and again 150 / 400 over 400 / 900 of that: 47, of which noise of scale 20 hides no more than
     its own count and 20. So the bound is raised by one step where that costs little, and by no two.
     """
-    filled_bins = filled(FALLING, Fraction(20))
+    filled_bins = filled_counts(FALLING, Fraction(20))
     assert np.flatnonzero(filled_bins).tolist() == [1, 2, 3, 4]
     for seen, expected in ((0, 20), (30, 47.46), (-50, 0), (25, 45)):
         noisy = FALLING.copy()
         noisy[5] = seen
-        found = followed(filled_bins, noisy, Fraction(20))
+        found = counts_after_last_filled(filled_bins, noisy, Fraction(20))
         assert found[5] == pytest.approx(expected, abs=0.01)
         assert np.delete(found, 5).tolist() == np.delete(filled_bins, 5).tolist()
     counts = np.zeros(COUNTS, dtype=np.int64)
@@ -206,17 +210,21 @@ def test_where_counts_rise_nothing_is_expected_behind() -> None:
     even = 100 << np.arange(6)
     noisy = np.append(even, np.zeros(10, dtype=np.int64))
     noisy[6] = 15
-    assert followed(filled(noisy, Fraction(20)), noisy, Fraction(20))[6] == 0
+    assert counts_after_last_filled(filled_counts(noisy, Fraction(20)), noisy, Fraction(20))[6] == 0
     alone = np.array([0, 5000, 9, 0, 0, 0, 0, 0])
-    assert followed(filled(alone, Fraction(20)), alone, Fraction(20)).tolist() == [0, 5000, *[0] * 6]
+    assert counts_after_last_filled(filled_counts(alone, Fraction(20)), alone, Fraction(20)).tolist() == [
+        0,
+        5000,
+        *[0] * 6,
+    ]
     full = np.array([0] * 6 + [900, 800])
-    assert followed(full.astype(float), full, Fraction(20)).tolist() == full.tolist()
+    assert counts_after_last_filled(full.astype(float), full, Fraction(20)).tolist() == full.tolist()
 
 
 def test_what_is_expected_keeps_to_what_noise_allows() -> None:
     """A table that ends at a value: 2,000 units in the last bin, and none expected behind beyond one scale of noise."""
     noisy = np.array([0, 3000, 2500, 2000, 0, 0, 0, 0])
-    assert followed(filled(noisy, Fraction(20)), noisy, Fraction(20))[4] == 20
+    assert counts_after_last_filled(filled_counts(noisy, Fraction(20)), noisy, Fraction(20))[4] == 20
 
 
 def test_zeros_are_no_part_of_a_tail() -> None:

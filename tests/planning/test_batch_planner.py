@@ -13,7 +13,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
@@ -57,7 +57,7 @@ def test_parts_of_a_batch_add_up_to_its_price(stated: dict[str, Any], unit: Any)
             paid = dp.Gaussian(sensitivity=1, **stated)
             assert Fraction(999_999, 1_000_000) * paid.mu**2 < mu2 <= paid.mu**2 * (1 + Fraction(1, 10**12))
             if plan.charge.rho is not None:
-                assert concentrated(plan.event)[0] <= plan.charge.rho == Fraction(1, 2)
+                assert zcdp_of_event(plan.event)[0] <= plan.charge.rho == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("stated", PRICES)

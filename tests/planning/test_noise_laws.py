@@ -13,7 +13,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.accounting.gaussian_profile import delta_above, mu_below
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Plan
@@ -157,14 +157,14 @@ def test_noise_at_a_rho_has_exactly_its_variance(rho: Fraction) -> None:
         found = price(table(max_groups=groups).group_by("g").agg(**asked)._query, rho=rho)
         assert len(gaussian(found)) >= 3
         assert found.event is not None
-        own, slack = concentrated(found.event)
+        own, slack = zcdp_of_event(found.event)
         assert rho * (1 - Fraction(1, 2**58)) <= own <= rho
         assert slack == 0
         assert found.charge == dp.Guarantee(epsilon=UNBOUNDED, rho=rho)
         [other] = found.runners_up
         assert (other.law, other.charge.rho) == (Law.LAPLACE, rho)
         assert other.event is not None
-        assert concentrated(other.event)[0] <= other.charge.epsilon**2 / 2 <= rho
+        assert zcdp_of_event(other.event)[0] <= other.charge.epsilon**2 / 2 <= rho
 
 
 def test_half_a_rho_is_a_standard_deviation_of_one() -> None:
@@ -178,7 +178,7 @@ def test_quantiles_at_a_rho_cost_their_part_of_it() -> None:
     for asked in ({"m": _.x.median()}, {"m": _.x.max()}, {"m": _.x.quantile(0.9), "l": _.x.min(), "n": _.count()}):
         found = price(table().group_by("g").agg(**asked)._query, rho=rho)
         assert found.event is not None
-        own, slack = concentrated(found.event)
+        own, slack = zcdp_of_event(found.event)
         assert found.charge.rho == rho
         assert slack == 0
         assert rho * (1 - Fraction(1, 2**40)) <= own <= rho

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.mechanisms.laplace import Laplace
 from discreet.planning.noise_laws import Law, noise_event
@@ -83,13 +83,13 @@ def test_parts_of_rho_add_up_to_it(name: str, report: tuple[str, ...]) -> None:
         Findings(dict.fromkeys(left.limits, 4), FOUND.ends[: len(open_values(asked._query))], FOUND.keys)
     )
     assert plan.charge.rho == found.charge.rho == rho
-    own, delta = concentrated(found.event)
+    own, delta = zcdp_of_event(found.event)
     assert (1 - Fraction(1, 10**6)) * rho < own <= rho
     assert delta == found.charge.delta == found.selecting_delta == Fraction(1, 10**6)
     looks = [histogram.noise.event for histogram in (*found.histograms, *found.reports)]
     keys = ApproximateEvent(epsilon=found.selecting, delta=delta)
     drawn_now = composed(*looks, keys, *(noise_event(block.noise) for block in plan.blocks))
-    assert (1 - Fraction(1, 100)) * rho < concentrated(drawn_now)[0] <= rho
+    assert (1 - Fraction(1, 100)) * rho < zcdp_of_event(drawn_now)[0] <= rho
 
 
 def test_one_look_at_a_rho_is_that_at_its_epsilon() -> None:
@@ -98,7 +98,7 @@ def test_one_look_at_a_rho_is_that_at_its_epsilon() -> None:
     found = plan_open_question(asked._query, asked._open, rho=2, delta=1e-6)
     same = plan_open_question(asked._query, asked._open, epsilon=2, delta=1e-6)
     assert found.placeholder_plan.shown == same.placeholder_plan.shown
-    assert concentrated(found.event) == (Fraction(2), Fraction(1, 10**6))
+    assert zcdp_of_event(found.event) == (Fraction(2), Fraction(1, 10**6))
     assert found.charge.rho == 2
     assert found.placeholder_plan.charge == found.charge
 

@@ -17,7 +17,14 @@ from discreet.inference.ratio_intervals import PivotNoise
 from discreet.inference.regressions import RegressionLine, line, line_interval
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, WeightedSums
 from discreet.planning.bernstein import Reals
-from discreet.planning.signed_products import Product, evenly, forms_of_line, matters, product_pairs, products
+from discreet.planning.signed_products import (
+    Product,
+    error_weight,
+    evenly_spread_totals,
+    forms_of_line,
+    product_pairs,
+    products,
+)
 from discreet.testing.statistics import clopper_pearson
 
 RUNS = 300
@@ -153,13 +160,13 @@ def test_a_quarter_of_the_noise_for_shares_that_fit() -> None:
     chance, scales = np.random.default_rng(), np.linspace(1, 3, len(product_pairs(predictors)))
     parts = [
         np.repeat(block, 4000, axis=0) + chance.normal(scale=scale, size=(4000, block.shape[1]))
-        for block, scale in zip(evenly(rows, predictors), scales, strict=True)
+        for block, scale in zip(evenly_spread_totals(rows, predictors), scales, strict=True)
     ]
-    flat = line_of(evenly(rows, predictors), list(scales), predictors).fitted(1.0)[0]
+    flat = line_of(evenly_spread_totals(rows, predictors), list(scales), predictors).fitted(1.0)[0]
     assert flat[1:] == pytest.approx(np.zeros(predictors), abs=1e-12)
     found = line_of(parts, list(scales), predictors).fitted(1.0)[:, 2]
     crossed = sum(
-        len(block) * (scale / rows) ** 2 * matters((1, predictors), 1, predictors)
+        len(block) * (scale / rows) ** 2 * error_weight((1, predictors), 1, predictors)
         for block, scale in zip(product_pairs(predictors), scales, strict=True)
         if (1, predictors) in block
     )

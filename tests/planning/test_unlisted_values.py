@@ -12,7 +12,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.inference.estimate import estimates
 from discreet.mechanisms.laplace import Laplace
@@ -56,7 +56,7 @@ def test_parts_add_up_to_the_price() -> None:
     assert sum(shares) == 1
     in_rho = asked.plan(rho=Fraction(1, 2))
     assert in_rho.event is not None
-    assert Fraction(49, 100) < concentrated(in_rho.event)[0] <= Fraction(1, 2)
+    assert Fraction(49, 100) < zcdp_of_event(in_rho.event)[0] <= Fraction(1, 2)
     heavier = asked.plan(epsilon=1, weights={"c": 8}).values
     assert heavier[0].noise.epsilon == pytest.approx(2 * heavier[1].noise.epsilon, rel=1e-4)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter
 from discreet.series.noisy_stream import NoisyStream, estimated, measured
 from discreet.series.participation import Participation
@@ -29,8 +29,8 @@ def test_the_price_is_that_of_all_steps() -> None:
         best = StreamStrategy.best(WINDOWS, taken)
         stream = NoisyStream(best, rho=Fraction(1, 3), contribution=Fraction(5, 2))
         assert stream.noise.sensitivity**2 >= best.moved * Fraction(25, 4)
-        assert concentrated(stream.noise.event)[0] == pytest.approx(1 / 3)
-        assert concentrated(stream.noise.event)[0] <= Fraction(1, 3)
+        assert zcdp_of_event(stream.noise.event)[0] == pytest.approx(1 / 3)
+        assert zcdp_of_event(stream.noise.event)[0] <= Fraction(1, 3)
 
 
 def test_what_was_published_stays() -> None:

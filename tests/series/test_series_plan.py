@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.mechanisms.laplace import Laplace
 from discreet.series.series_plan import SeriesPlan, horizon, sums_of
@@ -38,7 +38,7 @@ def test_the_noise_is_that_of_the_whole_series() -> None:
     once = 2 * 2**2 * found.plan.blocks[0].steps ** 2
     assert noise.sensitivity**2 >= once * strategy.moved
     assert float(noise.sensitivity) == pytest.approx((once * strategy.moved) ** 0.5)
-    assert concentrated(found.event)[0] <= Fraction(1, 2)
+    assert zcdp_of_event(found.event)[0] <= Fraction(1, 2)
     assert float(noise.scale) == pytest.approx(float(noise.sensitivity))
     one = plan(max_steps=1)
     assert one.strategy.mean_square < strategy.mean_square
@@ -59,8 +59,8 @@ def test_blocks_share_the_price() -> None:
     found = question._plan(PRICE)
     assert len(found.noises) == 2
     assert sum(block.share for block in found.plan.blocks) == 1
-    assert concentrated(found.event)[0] == pytest.approx(0.5)
-    assert concentrated(found.event)[0] <= Fraction(1, 2)
+    assert zcdp_of_event(found.event)[0] == pytest.approx(0.5)
+    assert zcdp_of_event(found.event)[0] <= Fraction(1, 2)
     with_delta = question._plan({"epsilon": 1, "delta": 1e-6, "rho": None})
     assert with_delta.charge.epsilon == 1
     assert with_delta.charge.delta == Fraction(1, 10**6)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
@@ -29,7 +29,7 @@ def test_levels_together_cost_the_price() -> None:
         Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)
     ]  # fmt: skip
     normal = LevelNoise.of(TREE, rho=1, limits=Limits(max_groups=3, max_rows=2))
-    cost, delta = concentrated(normal.event)
+    cost, delta = zcdp_of_event(normal.event)
     assert delta == 0
     assert Fraction(99, 100) < cost <= 1
     own = [one for one in normal.mechanisms if isinstance(one, Gaussian)]

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.testing.scripted_words import splitmix
 from discreet.workloads import marginal_release as module
 from discreet.workloads.marginal_release import NoisyMarginals, release
 from discreet.workloads.marginals import Marginals
-from discreet.workloads.residual_tables import moved
+from discreet.workloads.residual_tables import squared_sensitivity
 
 SIZES = {"sex": 2, "plan": 3, "age": 4}
 TABLES = Marginals(SIZES, ways=[0, 1, 2])
@@ -81,7 +81,7 @@ def test_noise_grows_with_the_records_of_a_unit(
 
 def test_the_event_costs_rho_and_no_more() -> None:
     for rho in (1, Fraction(1, 3), 1e-6):
-        cost, delta = concentrated(release(RECORDS, BEST, rho=rho, words=splitmix(2)).event)
+        cost, delta = zcdp_of_event(release(RECORDS, BEST, rho=rho, words=splitmix(2)).event)
         stated = Fraction(str(rho))
         assert delta == 0
         assert (1 - Fraction(1, 2**30)) * stated < cost <= stated
@@ -180,4 +180,4 @@ def test_refusals_of_amounts_and_of_tables_that_are_too_large() -> None:
     with pytest.raises(InvalidParameter, match="in 64 bits"):
         release(np.zeros((2, 3), dtype=int), wide.total(), rho=1)
     assert module.MOST_CELLS < 1000**3
-    assert moved([1000]) == 999_000
+    assert squared_sensitivity([1000]) == 999_000

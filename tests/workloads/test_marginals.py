@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter
 from discreet.workloads.marginals import GAP, Marginals
-from discreet.workloads.residual_tables import moved
+from discreet.workloads.residual_tables import squared_sensitivity
 
 ADULT = {f"a{i}": size for i, size in enumerate((100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2))}
 UNIT = Fraction(1, 2)
@@ -114,7 +114,7 @@ def test_a_hundred_attributes() -> None:
     best = tables.total()
     assert len(tables.subsets) == 1 + 100 + 4950 + 161_700
     assert best.rmse(rho=UNIT) == pytest.approx(303.216, abs=1e-3)
-    assert moved([10, 10, 10]) == 90**3
+    assert squared_sensitivity([10, 10, 10]) == 90**3
 
 
 REFUSED: dict[str, dict[str, Any]] = {

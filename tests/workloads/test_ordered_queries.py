@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.testing.scripted_words import splitmix
@@ -103,7 +103,9 @@ def test_one_unit_moves_the_measurements_no_further_than_stated(
 
 
 def test_the_event_costs_rho_and_no_more() -> None:
-    cost, delta = concentrated(OrderedQueries.prefixes(8).strategy().release(COUNTS, rho=0.25, words=splitmix(2)).event)
+    cost, delta = zcdp_of_event(
+        OrderedQueries.prefixes(8).strategy().release(COUNTS, rho=0.25, words=splitmix(2)).event
+    )
     assert delta == 0
     assert Fraction(249, 1000) < cost <= Fraction(1, 4)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.testing.scripted_words import splitmix
@@ -116,7 +116,7 @@ def test_noise_of_products_grows_with_the_records_of_a_unit(
 
 
 def test_all_products_together_cost_rho() -> None:
-    rho = concentrated(SMALL.release(RECORDS, rho=Fraction(1, 3)).event)[0]
+    rho = zcdp_of_event(SMALL.release(RECORDS, rho=Fraction(1, 3)).event)[0]
     assert Fraction(999, 3000) < rho <= Fraction(1, 3)
 
 

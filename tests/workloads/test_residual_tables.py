@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.workloads.residual_tables import centered, kept, moved, residual, spread
+from discreet.workloads.residual_tables import centered, centered_variance, residual, spread, squared_sensitivity
 
 DOMAINS = [(2,), (5,), (2, 3), (3, 3), (2, 3, 4), (2, 2, 2, 2)]
 
@@ -33,7 +33,7 @@ def subsets(number: int) -> list[tuple[int, ...]]:
 def test_every_record_moves_a_residual_table_by_the_same(sizes: tuple[int, ...]) -> None:
     for subset in subsets(len(sizes)):
         columns = (matrix(sizes, subset) ** 2).sum(axis=0)
-        assert set(columns.tolist()) == {moved([sizes[axis] for axis in subset])}
+        assert set(columns.tolist()) == {squared_sensitivity([sizes[axis] for axis in subset])}
 
 
 @pytest.mark.parametrize("sizes", DOMAINS, ids=str)
@@ -65,6 +65,6 @@ def test_a_marginal_is_the_sum_of_its_residual_tables(sizes: tuple[int, ...]) ->
 def test_noise_keeps_the_stated_part(sizes: tuple[int, ...]) -> None:
     parts: list[NDArray[Any]] = [np.eye(size) - 1 / size for size in sizes]
     projection = reduce(np.kron, parts)
-    assert np.allclose(np.diag(projection), kept(sizes))
+    assert np.allclose(np.diag(projection), centered_variance(sizes))
     noise = np.random.default_rng(3).normal(size=sizes)
     assert np.allclose(centered(noise).reshape(-1), projection @ noise.reshape(-1))

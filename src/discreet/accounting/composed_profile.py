@@ -52,9 +52,9 @@ from numpy.typing import NDArray
 
 from discreet.accounting import gaussian_profile
 from discreet.accounting.batched_pairs import Stack
-from discreet.accounting.contour_integral import LEAST, Bounds, ContourIntegral, Values, held
+from discreet.accounting.contour_integral import LEAST, Bounds, ContourIntegral, Values, finite_or_widest
 from discreet.accounting.dominating_pairs import Atoms, Complexes, DominatingPair, GaussianPair, Reals
-from discreet.accounting.infinite_losses import leaked
+from discreet.accounting.infinite_losses import infinite_loss_probability
 from discreet.accounting.pair_grouping import Nearby
 from discreet.accounting.pairwise_summation import UNIT, additions
 from discreet.exact.amounts import root_above, sums
@@ -105,7 +105,7 @@ class Composition:
         far = math.fsum(pair.top * count for pair, count in others if pair.top > 0.0)
         self._far = (far + self._normal / 2.0 + 60.0 * math.sqrt(self._normal)) * (1.0 + 2.0**-30)
         """All others at their top, the Gaussian part 60 deviations above its mean: beyond is less than any float."""
-        self.sure, self.infinite = leaked(others)
+        self.sure, self.infinite = infinite_loss_probability(others)
         fits = self._turning * LARGEST_THETA <= LARGEST_ANGLE
         self._steepest = LARGEST_THETA if fits else LARGEST_ANGLE / self._turning
         self._highest = max(math.ceil(math.log2(self._steepest) * STEPS), STEPS)
@@ -125,7 +125,7 @@ class Composition:
         if self._sides is not None:
             below, above = self._sides
             return Bounds(below.delta(epsilon).lower, above.delta(epsilon).upper)
-        found = held(lambda: self._at(epsilon).delta(epsilon), Bounds(0.0, 1.0))
+        found = finite_or_widest(lambda: self._at(epsilon).delta(epsilon), Bounds(0.0, 1.0))
         most = -math.expm1(epsilon - self.top) * (1.0 + 2.0**-50)  # (1 - e^(epsilon - L))+ where L is the top
         return self._with_infinite(Bounds(min(found.lower, most), min(found.upper, most)))
 
@@ -153,7 +153,7 @@ class Composition:
             return self._with_infinite(Bounds(0.0, LEAST))
         if self.infinite == 1:
             return Bounds(float_down(self.sure), 1.0)
-        return self._with_infinite(held(lambda: self._at(t).tail(t), Bounds(0.0, 1.0)))
+        return self._with_infinite(finite_or_widest(lambda: self._at(t).tail(t), Bounds(0.0, 1.0)))
 
     def epsilon(self, delta: Fraction | float) -> Bounds:
         """The least epsilon >= 0 for `delta`: one that is surely too small, and one that surely suffices."""
@@ -171,7 +171,7 @@ class Composition:
         if self._sides is not None:
             less, more = self._sides
             return Bounds(less.epsilon(exact).lower, more.epsilon(exact).upper)
-        return held(lambda: self._inverse(left, most), Bounds(0.0, most))
+        return finite_or_widest(lambda: self._inverse(left, most), Bounds(0.0, most))
 
     def _nothing_left(self, delta: Fraction, most: float) -> Bounds:
         """Bounds of epsilon where infinite losses may use up all of delta."""

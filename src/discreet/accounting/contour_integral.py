@@ -115,7 +115,7 @@ class Values(NamedTuple):
     """Bound on the weighted sum of all that was left out."""
 
 
-def held(ends: Callable[[], Bounds], widest: Bounds) -> Bounds:
+def finite_or_widest(ends: Callable[[], Bounds], widest: Bounds) -> Bounds:
     """These ends; the widest where no float holds what they are made of."""
     try:
         with np.errstate(all="ignore"):  # what is no number bounds nothing

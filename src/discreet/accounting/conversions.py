@@ -31,7 +31,7 @@ from fractions import Fraction
 
 from discreet.accounting import gaussian_profile
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import LEAST_FLOAT, above_zero, fraction, positive, proper_delta, taken
+from discreet.exact.amounts import LEAST_FLOAT, above_zero, checked_amount, fraction, positive, proper_delta
 from discreet.exact.bisection import first_power, float_down, float_up, greatest, least
 
 Amount = float | Fraction
@@ -106,7 +106,7 @@ def renyi_epsilon(alpha: Amount, divergence: Amount, delta: Amount, *, textbook:
     if order <= 1:
         raise InvalidParameter(expected("an order above 1", "alpha", alpha, "Rényi bounds convert for orders above 1."))
     # 1 + above would round it away.
-    bound, above = float_up(positive("divergence", divergence)), float_down(taken("alpha - 1", order - 1))
+    bound, above = float_up(positive("divergence", divergence)), float_down(checked_amount("alpha - 1", order - 1))
     price = -math.log(small) / above
     if textbook:
         return (bound + price) * (1.0 + ROUNDING)

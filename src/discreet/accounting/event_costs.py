@@ -75,14 +75,14 @@ def _total(amounts: Sequence[tuple[int, Fraction | None]]) -> Fraction | None:
     return sums(known)[1] if len(known) == len(amounts) else None
 
 
-def concentrated(event: Event) -> tuple[Fraction, Fraction]:
+def zcdp_of_event(event: Event) -> tuple[Fraction, Fraction]:
     """rho and delta with which an event is delta-approximately rho-zCDP, rho rounded up.
 
-    >>> concentrated(events.ApproximateEvent(epsilon=Fraction(1), delta=Fraction(1, 10**8)))
+    >>> zcdp_of_event(events.ApproximateEvent(epsilon=Fraction(1), delta=Fraction(1, 10**8)))
     (Fraction(1, 2), Fraction(1, 100000000))
     """
     if isinstance(event, events.Composed):
-        parts = [(number, concentrated(one)) for one, number in zip(event.events, event.counts, strict=True)]
+        parts = [(number, zcdp_of_event(one)) for one, number in zip(event.events, event.counts, strict=True)]
         rhos, deltas = ([n * pair[i] for n, pair in parts] for i in (0, 1))
         return short_up(sum(rhos, Fraction(0))), short_up(sum(deltas, Fraction(0)))
     cost = cost_of(event)

@@ -36,7 +36,7 @@ from discreet.accounting.dominating_pairs import BoundedRange, DominatingPair, G
 from discreet.accounting.event_costs import EventCost, cost_of
 from discreet.accounting.privacy_loss import Loss, LossPart
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import count, delta_or_zero, fraction, positive, taken
+from discreet.exact.amounts import checked_amount, count, delta_or_zero, fraction, positive
 from discreet.exact.bisection import float_down, float_up
 from discreet.guesses.near_names import NearNames
 from discreet.guesses.package_words import MECHANISM
@@ -61,9 +61,9 @@ def loss_of(event: Event) -> Loss:
         raise InvalidParameter(expected("an event with a known loss", "event", event, cure))
     cost = cost_of(event)
     if cost.epsilon is not None:
-        taken("epsilon", cost.epsilon)
+        checked_amount("epsilon", cost.epsilon)
     elif cost.rho is not None:
-        taken("rho", cost.rho)
+        checked_amount("rho", cost.rho)
     pair = pair_of(event)
     return Loss((LossPart(pair, 1, _stated_rho(pair, cost), cost.epsilon),))
 
@@ -126,7 +126,7 @@ def gaussian_loss(mu: float | Fraction) -> Loss:
     >>> round(gaussian_loss(1).epsilon(1e-5), 3)
     4.377
     """
-    return loss_of(events.GaussianEvent(mu2=taken("mu**2", positive("mu", mu) ** 2)))
+    return loss_of(events.GaussianEvent(mu2=checked_amount("mu**2", positive("mu", mu) ** 2)))
 
 
 def discrete_gaussian_loss(sigma2: float | Fraction, sensitivity: int) -> Loss:
@@ -218,12 +218,15 @@ def _whole(name: str, amount: Fraction) -> int:
 
 
 def _discrete_laplace(event: events.DiscreteLaplaceEvent) -> DominatingPair:
-    steps = _whole("sensitivity", taken("sensitivity", event.sensitivity))
+    steps = _whole("sensitivity", checked_amount("sensitivity", event.sensitivity))
     return tabulated_pairs.discrete_laplace(steps, positive("scale", event.scale))
 
 
 def _discrete_gaussian(event: events.DiscreteGaussianEvent) -> DominatingPair:
-    square, steps = positive("sigma2", event.sigma2), _whole("sensitivity", taken("sensitivity", event.sensitivity))
+    square, steps = (
+        positive("sigma2", event.sigma2),
+        _whole("sensitivity", checked_amount("sensitivity", event.sensitivity)),
+    )
     if 2 * tabulated_pairs.FARTHEST * math.sqrt(square) + steps > LARGEST_TABLE:
         cure = "ask the mechanism for its rho, or use the rounded Gaussian, which has a closed form."
         raise InvalidParameter(expected("noise of fewer steps", "sigma2", square, cure))

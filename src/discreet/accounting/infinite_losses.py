@@ -1,9 +1,9 @@
 """The probability that any of many losses is infinite.
 
 Claim
-    `leaked` returns two fractions that enclose 1 - prod (1 - infinite_i)^count_i: the lower one without the parts of
-    `infinite` that were only cut off from a table, the upper one with them. They are equal, and exact, where nothing
-    was cut off and no fraction was too long.
+    `infinite_loss_probability` returns two fractions that enclose 1 - prod (1 - infinite_i)^count_i: the lower one
+    without the parts of `infinite` that were only cut off from a table, the upper one with them. They are equal, and
+    exact, where nothing was cut off and no fraction was too long.
 Requires
     Pairs with 0 <= cut, 0 <= infinite <= 1; whole counts above zero.
 Relies on
@@ -28,7 +28,7 @@ from discreet.accounting.dominating_pairs import DominatingPair
 from discreet.exact.amounts import short_down, short_up
 
 
-def leaked(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[Fraction, Fraction]:
+def infinite_loss_probability(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[Fraction, Fraction]:
     """Bounds below and above the probability that any loss is infinite.
 
     The lower one leaves out what was only cut off. Both are the same fraction where nothing was cut off and no fraction

@@ -43,11 +43,11 @@ from discreet.accounting.composed_profile import Composition, normal_mu
 from discreet.accounting.contour_integral import Bounds
 from discreet.accounting.conversions import FARTHEST, delta_of, epsilon_of
 from discreet.accounting.dominating_pairs import DominatingPair, Reals
-from discreet.accounting.infinite_losses import leaked
+from discreet.accounting.infinite_losses import infinite_loss_probability
 from discreet.accounting.pair_zcdp import renyi_of, rho_of
 from discreet.accounting.tradeoff import least_error, least_errors
 from discreet.errors import InvalidParameter, NoTruth, expected
-from discreet.exact.amounts import at_least_one, count, delta_or_zero, fraction, sums, taken
+from discreet.exact.amounts import at_least_one, checked_amount, count, delta_or_zero, fraction, sums
 from discreet.exact.bisection import float_down, float_up
 from discreet.exact.cached_property import cached_property
 from discreet.noise.entropy import draw, fresh_words
@@ -172,7 +172,7 @@ class Loss(NoTruth):
         if order <= 1:
             cure = "write an order above 1; the limit at 1 is .mean, at infinity .epsilon(delta=0)."
             raise InvalidParameter(expected("an order above 1", "alpha", alpha, cure))
-        taken("alpha - 1", order - 1)
+        checked_amount("alpha - 1", order - 1)
         return float(sum(part.times * _divergence(part, float_up(order)) for part in self.parts)) * ALMOST
 
     def tradeoff(self, alpha: float | Fraction) -> float:
@@ -223,7 +223,7 @@ class Loss(NoTruth):
 
     def __mul__(self, times: int) -> Loss:
         number = at_least_one("times", times, "leave the loss out of the sum.")
-        times_each = [int(taken("times", Fraction(part.times * number))) for part in self.parts]
+        times_each = [int(checked_amount("times", Fraction(part.times * number))) for part in self.parts]
         return Loss(tuple(part._replace(times=n) for part, n in zip(self.parts, times_each, strict=True)))
 
     __rmul__ = __mul__
@@ -251,7 +251,7 @@ class Loss(NoTruth):
     @cached_property
     def _leaked(self) -> tuple[Fraction, Fraction]:
         """Both ends of the probability of an infinite loss, forward; the same backward where `_pure` is known."""
-        return leaked([(part.pair, part.times) for part in self.parts])
+        return infinite_loss_probability([(part.pair, part.times) for part in self.parts])
 
     @cached_property
     def _pure(self) -> tuple[Fraction, Fraction] | None:

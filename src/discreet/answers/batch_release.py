@@ -20,7 +20,7 @@ from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name, printable
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import TABLES, ReleasedNames
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.planning.batch_planner import BatchPlan, Name, table_named
 from discreet.planning.plan import Query
 from discreet.planning.planner import level
@@ -104,7 +104,7 @@ class BatchRelease(CellSums, TableExports, ReleasedNames, Mapping[Name, Release]
     def __len__(self) -> int:
         return len(self._tables)
 
-    @worded(".weighted('by_plan', 'n', weights)")
+    @with_usage_hint(".weighted('by_plan', 'n', weights)")
     def weighted(self, table: Any, column: str, weights: ArrayLike) -> Combination:
         """The sum of a column over the cells of a table, each times its weight, a number for each row; errors as of
         `sum`.
@@ -145,7 +145,7 @@ class BatchRelease(CellSums, TableExports, ReleasedNames, Mapping[Name, Release]
         release = self._tables[self._planned(table)]
         return release.to_pyarrow(), release.groups
 
-    @worded(".intervals(confidence=0.9)")
+    @with_usage_hint(".intervals(confidence=0.9)")
     def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> dict[Name, pa.Table]:
         """Values and ends of each table at another confidence, for nothing: per cell, or with `simultaneous` for all
         cells, columns and tables at once (Bonferroni).

@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.answers.linear_combination import LARGEST_FACTOR, Combination
 from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.given_values import in_memory
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 
 
 class CellSums(ABC):
     """An answer of several tables, whose cells may be added up within a table and across tables."""
 
-    @worded(".sum('by_plan', 'n', plan='free')")
+    @with_usage_hint(".sum('by_plan', 'n', plan='free')")
     def sum(self, table: Any, column: str, /, **cells: Any) -> Combination:
         """The sum of a column over some cells of a table: all of them, or those of the stated keys.
 
@@ -46,7 +46,7 @@ class CellSums(ABC):
         """
         return self.weighted(table, column, chosen(*self._rows(table), cells))
 
-    @worded(".difference('by_plan', 'n', {'plan': 'free'}, {'plan': '25%'})")
+    @with_usage_hint(".difference('by_plan', 'n', {'plan': 'free'}, {'plan': '25%'})")
     def difference(
         self, table: Any, column: str, first: Mapping[str, Any], second: Mapping[str, Any], /
     ) -> Combination:

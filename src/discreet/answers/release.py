@@ -23,7 +23,7 @@ from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import ANSWER
 from discreet.guesses.calculations import NoArithmetic
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.guesses.near_names import NearNames
 from discreet.inference.estimate import Estimate, estimates
 from discreet.inference.interval_propagation import HIGH, LOW, CalculatedInterval
@@ -43,7 +43,7 @@ BIN = re.compile(r"\[.+, .+[\])]|(<=|<|>=) .+")
 """How `.cut` and `.histogram` name a bin."""
 
 
-def beside(keys: Mapping[str, Any], found: Mapping[str, Estimate]) -> pa.Table:
+def answer_table(keys: Mapping[str, Any], found: Mapping[str, Estimate]) -> pa.Table:
     """Keys, values and ends, as an answer shows them: no value where its interval is all that was possible before."""
     columns: dict[str, Any] = dict(keys)
     for name, estimate in found.items():
@@ -168,9 +168,9 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
         return {name: column.combine_chunks() for name, column in zip(keys.names, keys.to_arrow().columns, strict=True)}
 
     def _table(self, found: dict[str, Estimate]) -> pa.Table:
-        return beside(self._keys(), found)
+        return answer_table(self._keys(), found)
 
-    @worded(".intervals(confidence=0.9)")
+    @with_usage_hint(".intervals(confidence=0.9)")
     def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> pa.Table:
         """Values and ends at another confidence, for nothing: per cell, or with `simultaneous` for all cells and
         columns at once.
@@ -202,7 +202,7 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
         """Keys, values and ends as an Arrow table."""
         return self._shown
 
-    @worded(".pivot('plan', 'n')")
+    @with_usage_hint(".pivot('plan', 'n')")
     def pivot(self, columns: str, *values: str, ends: bool = False) -> pa.Table:
         """One row for each tuple of the other keys, and one column for each value of the key `columns`.
 
@@ -225,7 +225,7 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
         shown = self.to_pyarrow()
         return pivoted(shown, self.groups, columns, [name for name in every if name in shown.column_names])
 
-    @worded(".rounded(0)")
+    @with_usage_hint(".rounded(0)")
     def rounded(self, digits: int | None = 0, *, nonnegative: bool = True) -> pa.Table:
         """The table for a report: values to so many digits, low ends rounded down and high ends up; and, `nonnegative`,
         none below 0 where the exact one cannot be: counts, and sums of what is never negative.
@@ -252,7 +252,7 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
                 return asked.statistic.counts or (interval is not None and interval.low >= 0 and column.linear)
         return False
 
-    @worded(".plot('n', path='answer.png')")
+    @with_usage_hint(".plot('n', path='answer.png')")
     def plot(
         self,
         *columns: str,

@@ -20,10 +20,10 @@ import numpy as np
 
 from discreet.audit.code_locations import PACKAGE, Place, at, is_foreign
 from discreet.audit.recording import CallRecorder, Diverged
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 
 LARGEST = 1000
-FORWARDS = worded.__code__.co_filename
+FORWARDS = with_usage_hint.__code__.co_filename
 """Calls go through it to the functions that they name, and are given nothing there."""
 LONGEST = 200_000
 """Steps of a run that are kept."""

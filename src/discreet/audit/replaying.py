@@ -37,7 +37,7 @@ from discreet.audit.recording import Call
 from discreet.audit.report import Finding, Report, worst
 from discreet.audit.table_files import read
 from discreet.audit.visible_output import ERROR
-from discreet.audit.worst_neighbor import searched
+from discreet.audit.worst_neighbor import search_worst_neighbor
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive
 from discreet.privacy.definitions import Row
@@ -97,7 +97,7 @@ def replay(
     audit = _Audit(made, table, recorded, unstable, claim)
     found = [*seeds(recorded), *(one for neighbor in chosen for one in audit.of(neighbor))]
     if tries:
-        more = searched(table, chosen, columns, audit.badness, tries)
+        more = search_worst_neighbor(table, chosen, columns, audit.badness, tries)
         chosen = [*chosen, *more]
         found += [one for neighbor in more for one in audit.of(neighbor)]
     placed = worst([audit.placed(one) for one in worst(found)])

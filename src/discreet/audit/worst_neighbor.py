@@ -14,7 +14,7 @@ FACTORS = (-1, 0, 0.5, 2, 10, 1000)
 LARGEST = 10_000
 
 
-def searched(
+def search_worst_neighbor(
     table: pa.Table,
     known: Sequence[Neighbor],
     unit: Sequence[str],
@@ -27,7 +27,7 @@ def searched(
 
     >>> table = pa.table({"person": [1], "x": [1.0]})
     >>> start = Neighbor(words="with one more", data=pa.table({"person": [1, 2], "x": [1.0, 1.0]}))
-    >>> [worst] = searched(table, [start], ["person"], lambda one: abs(one.data["x"][1].as_py()), 12)[-1:]
+    >>> [worst] = search_worst_neighbor(table, [start], ["person"], lambda one: abs(one.data["x"][1].as_py()), 12)[-1:]
     >>> worst.data["x"][1].as_py() > 100
     True
     """

@@ -13,7 +13,7 @@ from discreet.client.service_bodies import list_of_objects, mapping, reading
 from discreet.client.service_connection import ServiceConnection
 from discreet.curator.public_data import public_keys
 from discreet.errors import InvalidParameter, expected, nearest_name
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.planning.group_keys import MOST_KEYS
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
@@ -24,7 +24,7 @@ from discreet.statements.sql_translation import sql
 KEYS_OF = "the public keys of a data set"
 
 
-@worded("dp.connect('https://example.org', token='...')")
+@with_usage_hint("dp.connect('https://example.org', token='...')")
 def connect(url: str, *, token: str) -> RemoteService:
     """A service, signed in by a token; nothing is asked of it yet.
 

@@ -28,7 +28,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag, in_memory
 from discreet.guesses.answer_words import ReleasedNames
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import RandomWords
 from discreet.planning.contribution_limits import checked_limit
@@ -115,7 +115,7 @@ class Clusters(TableExports, ReleasedNames):
         return f"{self._receipt.cost}, {self._receipt['algorithm']}"
 
 
-@worded("dp.kmeans(people, ['age', 'visits'], n_clusters=3, epsilon=1)")
+@with_usage_hint("dp.kmeans(people, ['age', 'visits'], n_clusters=3, epsilon=1)")
 def kmeans(
     table: PrivateTable,
     columns: Sequence[str],

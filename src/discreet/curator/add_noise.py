@@ -21,7 +21,7 @@ SECRET_WORDS = 4
 """32 bytes."""
 
 
-def scattered(plan: Plan, words: RandomWords) -> DistributedNoise:
+def distributed_noise_of(plan: Plan, words: RandomWords) -> DistributedNoise:
     """The noise of one release, under a secret of its own."""
     return DistributedNoise(words(SECRET_WORDS).tobytes(), tuple(block.noise for block in plan.blocks))
 
@@ -29,7 +29,7 @@ def scattered(plan: Plan, words: RandomWords) -> DistributedNoise:
 def noisy_totals_of(engine: Engine, plan: Plan, statement: str, words: RandomWords) -> list[NDArray[Any]]:
     """For each block its noisy totals, of shape (groups, components). The charge must have been booked."""
     if plan.query.cells > MOST_HERE and plan.blocks and plan.joint is None:
-        noisy = engine.noisy_totals(plan, statement, scattered(plan, words).add_noise)
+        noisy = engine.noisy_totals(plan, statement, distributed_noise_of(plan, words).add_noise)
         if noisy is not None:
             return noisy
     return with_noise(plan, engine.totals(plan, statement), words)

@@ -13,7 +13,7 @@ import ibis.expr.datatypes as dt
 from discreet.curator.declaration_form import DeclarationText
 from discreet.curator.protect import protected
 from discreet.curator.protect_two_units import stated_pair
-from discreet.curator.protection_warnings import noticed
+from discreet.curator.protection_warnings import warn_of_reused_name
 from discreet.curator.stated_facts import (
     check_columns,
     kind_in,
@@ -186,7 +186,7 @@ class DeclarationFile:
         steps = self._of(stated_folder, self.keep_steps, at=("table", "keep_steps"))
         table: PrivateTable | SharedTable
         table = self._of(lambda own: protected(engine, declaration, own, steps), budget, at=("table",))
-        noticed(DeclaredSource.of(declaration), data, budget, path)
+        warn_of_reused_name(DeclaredSource.of(declaration), data, budget, path)
         return table
 
     def declared(self, connections: Mapping[str, Any] | None = None) -> tuple[Any, Declaration, Engine]:

@@ -58,9 +58,9 @@ from discreet.answers.answer_file import (
     write_tables,
     writing,
 )
-from discreet.answers.release import beside
+from discreet.answers.release import answer_table
 from discreet.answers.stored_answers import unpacked
-from discreet.curator.add_noise import scattered
+from discreet.curator.add_noise import distributed_noise_of
 from discreet.curator.receipt_builder import claims, receipt
 from discreet.curator.transaction import Drawing, ReleaseContext, Turn, once, paid
 from discreet.errors import InvalidQuery, expected
@@ -128,7 +128,7 @@ def _draw(desk: ReleaseContext, order: FileRelease, places: tuple[Path, Path], d
     """Writes a draft to the disk, group by group, and returns what goes on record."""
     path, made = places
     account = receipt(order.plan, order.key, drawing)
-    add_noise = scattered(order.plan, drawing.words).add_noise
+    add_noise = distributed_noise_of(order.plan, drawing.words).add_noise
     with closing(desk.engine.streamed(order.plan, order.statement, add_noise)) as parts:
         rows = write_tables(made, _tables(order, parts), account)
     facts = {
@@ -155,7 +155,7 @@ def _tables(order: FileRelease, parts: Iterator[Totals]) -> Iterator[pa.Table]:
     """Keys, values and ends, batch by batch."""
     keys = order.plan.query.keys
     for listed, totals in zip(() if keys is None else keys.batches(), parts, strict=True):
-        yield beside(
+        yield answer_table(
             {name: listed[name] for name in listed.column_names}, estimates(order.plan, totals, order.confidence)
         )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.curator.protected_table import Protected
-from discreet.curator.protection_warnings import noticed
+from discreet.curator.protection_warnings import warn_of_reused_name
 from discreet.curator.stated_facts import (
     by_column,
     stated_bounds,
@@ -26,7 +26,7 @@ from discreet.curator.stated_facts import (
 from discreet.curator.unit_paths import opened_along, stated_path
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, expected
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.language.input_barrier import one_of_each
 from discreet.ledger.budget import Budget
 from discreet.ledger.declared_sources import DeclaredSource
@@ -40,7 +40,7 @@ from discreet.query.table import PrivateTable
 _numbers = itertools.count(1)
 
 
-@worded("dp.protect({}, unit='person', budget=dp.Budget(epsilon=1))")
+@with_usage_hint("dp.protect({}, unit='person', budget=dp.Budget(epsilon=1))")
 def protect(
     data: Any,
     *,
@@ -127,7 +127,7 @@ def protect(
     )
     table: PrivateTable = protected(engine, declaration, budget, stated_folder(keep_steps))
     if name is not None or is_path(data):
-        noticed(DeclaredSource.of(declaration), data, budget, (step.data for step in stated_path(via)))
+        warn_of_reused_name(DeclaredSource.of(declaration), data, budget, (step.data for step in stated_path(via)))
     return table
 
 

@@ -31,7 +31,7 @@ from typing import Any
 import ibis.expr.schema as sch
 
 from discreet.curator.protect import budgeted, is_path, protected, source_name
-from discreet.curator.protection_warnings import noticed
+from discreet.curator.protection_warnings import warn_of_reused_name
 from discreet.curator.stated_facts import (
     by_column,
     check_columns,
@@ -42,7 +42,7 @@ from discreet.curator.stated_facts import (
 )
 from discreet.engines.engine_selection import opened
 from discreet.errors import InvalidParameter, expected
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.language.input_barrier import one_notation
 from discreet.ledger.budget import Budget
 from discreet.ledger.declared_sources import DeclaredSource
@@ -51,7 +51,7 @@ from discreet.privacy.declaration import Declaration
 from discreet.query.shared_table import SharedTable
 
 
-@worded("dp.protect_shared({}, each_of=('sender', 'receiver'), budget=dp.Budget(epsilon=1))")
+@with_usage_hint("dp.protect_shared({}, each_of=('sender', 'receiver'), budget=dp.Budget(epsilon=1))")
 def protect_shared(
     data: Any,
     *,
@@ -106,7 +106,7 @@ def protect_shared(
     )
     table: SharedTable = protected(engine, declaration, budgeted(budget))
     if name is not None or is_path(data):
-        noticed(DeclaredSource.of(declaration), data, table.budget)
+        warn_of_reused_name(DeclaredSource.of(declaration), data, table.budget)
     return table
 
 

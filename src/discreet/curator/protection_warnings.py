@@ -24,7 +24,7 @@ _protected: dict[str, set[str]] = {}
 """By name and by path: the ledgers that a table was protected under."""
 
 
-def noticed(source: DeclaredSource, data: Any, budget: Budget, path: Iterable[Any] = ()) -> None:
+def warn_of_reused_name(source: DeclaredSource, data: Any, budget: Budget, path: Iterable[Any] = ()) -> None:
     """Warns of other data under the same name and version, and of another budget for what one was spent on; `path` has
     the tables on the way to the unit.
 

@@ -10,12 +10,13 @@ Claim
 Requires
     `draw` looks at rows only while it runs, and leaves nothing behind but what it returns or `keep`s.
 Relies on
-    `ledger.ledger`: a charge that `reserve` returned lasts. `engines.engine.shielded`, which conceals a failure.
+    `ledger.ledger`: a charge that `reserve` returned lasts. `engines.engine.hide_failure_details`, which conceals a
+    failure.
 Proof
     (a) By reading `paid`, which every release passes: `reserve` comes first, or raises with nothing looked at; `draw`
-    runs inside of `_drawn`, which returns once `commit` did. (b) All of `_drawn` runs inside of `shielded`, so the
-    frames below it are emptied and left out. It does so twice, so that an interrupt while a failure is being concealed
-    is concealed as well. What the frames above hold is public, or noisy and paid for. Lines of the log are
+    runs inside of `_drawn`, which returns once `commit` did. (b) All of `_drawn` runs inside of `hide_failure_details`,
+    so the frames below it are emptied and left out. It does so twice, so that an interrupt while a failure is being
+    concealed is concealed as well. What the frames above hold is public, or noisy and paid for. Lines of the log are
     written under `suppress(Exception)`, which lets nothing but an interrupt through.
     (c) Who holds the lock of a registered turn draws; the turn leaves the register before the lock is left. Whoever
     waited for that lock looks for the stored answer first, and draws only with a turn that is registered. A turn that
@@ -62,7 +63,7 @@ from functools import partial
 from typing import TypeVar
 
 from discreet.curator.log_output import logger
-from discreet.engines.engine import FAILED, Engine, shielded
+from discreet.engines.engine import FAILED, Engine, hide_failure_details
 from discreet.errors import BudgetExceeded, EngineError, printable
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.declared_sources import sources_of
@@ -240,7 +241,7 @@ def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
     turn.charged = True
     with suppress(Exception):
         logger.info("charged %s: %s of %s", charge.guarantee, charge.what, printable(charge.source))
-    found = shielded(lambda: shielded(lambda: _drawn(desk, reservation, draw)))
+    found = hide_failure_details(lambda: hide_failure_details(lambda: _drawn(desk, reservation, draw)))
     turn.charged = False
     with suppress(Exception):
         logger.info("answered: %s of %s", charge.what, printable(charge.source))

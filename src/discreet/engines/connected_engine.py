@@ -29,7 +29,7 @@ from discreet.engines.engine import (
     UnsupportedQuestion,
     add_noise_to_batch,
     blocks_of,
-    shielded,
+    hide_failure_details,
     shielded_each,
     widths_of,
 )
@@ -160,7 +160,7 @@ class Connected(ABC):
     def check_alive(self) -> None:
         """Refuses a connection that answers nothing, before anything is charged; no row is looked at."""
         if not self.parts:
-            shielded(self._ping, charged=False)
+            hide_failure_details(self._ping, charged=False)
             for engine in self._engines_on_path:
                 engine.check_alive()
         for part in self.parts:
@@ -182,7 +182,7 @@ class Connected(ABC):
     def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
         written = self.statement(plan) if statement is None else statement
-        return blocks_of(plan, shielded(lambda: self._run_plan(plan, written))) if plan.blocks else []
+        return blocks_of(plan, hide_failure_details(lambda: self._run_plan(plan, written))) if plan.blocks else []
 
     def found_groups(self, plan: Plan, statement: str) -> tuple[list[NDArray[np.int64]], list[NDArray[Any]]]:
         """The keys of the groups that have rows, whole numbers, a column each; and for each block their totals."""
@@ -192,7 +192,7 @@ class Connected(ABC):
             keys = [found[f"{GROUP}{name}"].cast(pa.int64()).to_numpy() for name in plan.query.groups]
             return keys, blocks_of(plan, found)
 
-        return shielded(look)
+        return hide_failure_details(look)
 
     def noisy_totals(self, plan: Plan, statement: str, add_noise: AddNoise) -> list[NDArray[Any]] | None:
         """None: the totals have to come here for their noise."""
@@ -204,10 +204,10 @@ class Connected(ABC):
         first = 0
         with closing(self._run_with_noise(plan, statement, add_noise)) as parts:
             for part in of_size(shielded_each(parts)):
-                shielded(partial(_check_places, part, first))
+                hide_failure_details(partial(_check_places, part, first))
                 first += part.num_rows
                 yield blocks_of(plan, part)
-        shielded(partial(_check_number, first, plan))
+        hide_failure_details(partial(_check_number, first, plan))
 
     def _run_with_noise(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
         """The rows of an answer after `add_noise`, in tables of any size; here, of totals that are all in memory."""
@@ -217,7 +217,7 @@ class Connected(ABC):
     def histograms(self, plan: Plan) -> list[Histogram]:
         """For each block of ranks how much mass each cell of its lattice holds in each group."""
         return [
-            read_rank_histogram(shielded(partial(self._run_plan, plan, written)))
+            read_rank_histogram(hide_failure_details(partial(self._run_plan, plan, written)))
             for written in self.rank_statements(plan)
         ]
 
@@ -237,7 +237,7 @@ class Connected(ABC):
 
     def run_statement(self, declared: Declaration, statement: str) -> pa.Table:
         """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
-        return shielded(lambda: self._run_statement(declared, statement))
+        return hide_failure_details(lambda: self._run_statement(declared, statement))
 
     def _statements_of(self, plan: Plan) -> tuple[str, ...]:
         """All statements of a plan."""

@@ -20,9 +20,9 @@ Proof
     absolute value is at most t K / g as well, and it stays between the ends times K / g. Where g <= K, p K is divided
     by K, which gives p. Signed products are two lone sums, each within half of the steps, whose sum and difference are
     taken at the end: the absolute values of these sum to twice the larger of theirs, at most K k steps over all groups.
-    With one mechanism for all totals, a sum then comes nearer to zero by `joint_plan.room`, and stays within its bound.
-    The complement is taken when all units are summed: the sum of the t's less the sums of the parts is the sum of each
-    unit's own rest.
+    With one mechanism for all totals, a sum then comes nearer to zero by `joint_plan.rounding_slack`, and stays within
+    its bound. The complement is taken when all units are summed: the sum of the t's less the sums of the parts is the
+    sum of each unit's own rest.
 Rounding
     Toward zero.
 Source
@@ -59,7 +59,7 @@ from discreet.language.exact_arithmetic import (
 )
 from discreet.planning import forms
 from discreet.planning.contribution_bounding import OTHER, weigh
-from discreet.planning.joint_plan import room
+from discreet.planning.joint_plan import rounding_slack
 from discreet.planning.plan import Plan, PricedBlock
 
 EXACT = 2**52
@@ -174,7 +174,7 @@ def weighted(plan: Plan, table: ir.Table, units: list[str], by: list[str]) -> ir
     for name, entry in entries(plan, mine).items():
         columns[name] = weigh(entry, limit, other[GROUPS], signed=name in signed)
     for i, block in enumerate(plan.blocks):
-        if block.block.form is forms.SUM and (less := room(plan, block)):
+        if block.block.form is forms.SUM and (less := rounding_slack(plan, block)):
             entry = columns[Columns(i).entry(0)]
             columns[Columns(i).entry(0)] = ibis.ifelse(other[GROUPS] > limit, _nearer(entry, less), entry)
     return joined(mine, other, [mine[name] == other[f"{OTHER}{name}"] for name in units], columns)

@@ -15,7 +15,7 @@ from discreet.engines.connected_engine import Connected, add_noise_to_table
 from discreet.engines.duckdb_names import hidden, is_stored, is_taken, temporary_names
 from discreet.engines.duckdb_settings import our_settings, protected_settings
 from discreet.engines.duckdb_texts import computed_text
-from discreet.engines.engine import AddNoise, logger, shielded
+from discreet.engines.engine import AddNoise, hide_failure_details, logger
 from discreet.engines.exact_totals import KEYS, totals
 from discreet.engines.file_patterns import FilesChanged, all_unchanged
 from discreet.engines.inputs import table
@@ -55,7 +55,7 @@ class DuckDB(Connected):
         self._of_views = self._is_curators and not self._with_lock(lambda raw: is_stored(self._raw, raw))
         self._temporary = self._with_lock(temporary_names) if self._of_views else frozenset[str]()
         """The temporary names that the views of a table may mean."""
-        self._protected_types = shielded(self._types_at_first, charged=False) if self._is_curators else None
+        self._protected_types = hide_failure_details(self._types_at_first, charged=False) if self._is_curators else None
         """The columns of a table of the curator's connection, and their types, as DuckDB tells them."""
         self._unpacked = self._statements
         """The statements of plans without packing."""

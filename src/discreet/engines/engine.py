@@ -97,7 +97,7 @@ class Engine(Protocol):
         """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
 
 
-def shielded(look: Callable[[], Answer], *, charged: bool = True) -> Answer:
+def hide_failure_details(look: Callable[[], Answer], *, charged: bool = True) -> Answer:
     """What `look` finds; every failure says the same, but for whether there was a charge before, and its cause goes to
     the curator's log alone. It is logged where it is no longer handled: a handler of the log that fails on it (a full
     disk) would show it as what its own failure came from.
@@ -147,7 +147,7 @@ def _clear_frames(problem: BaseException) -> None:
 
 def shielded_each(looks: Iterator[Answer]) -> Iterator[Answer]:
     """The same of everything that is found one after the other."""
-    while (found := shielded(lambda: next(looks, None))) is not None:
+    while (found := hide_failure_details(lambda: next(looks, None))) is not None:
         yield found
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import ibis.expr.types as ir
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Engine, shielded
+from discreet.engines.engine import Engine, hide_failure_details
 from discreet.engines.inputs import connected, no_schema
 from discreet.engines.postgresql import PostgreSQL
 from discreet.engines.spark import Spark
@@ -54,7 +54,7 @@ def opened(data: Any, schema: Mapping[str, str] | None, beside: Engine | None = 
         check("duckdb", version("duckdb"))
         return DuckDB(data, schema, beside.own_connection if isinstance(beside, DuckDB) else None)
     backend = connected(data)
-    check(backend.name, shielded(lambda: str(backend.version), charged=False))
+    check(backend.name, hide_failure_details(lambda: str(backend.version), charged=False))
     no_schema(schema)
     return SUPPORT[backend.name].make(backend, data)
 

@@ -21,7 +21,7 @@ import sqlglot
 from discreet.engines import postgresql_terms as terms
 from discreet.engines import postgresql_types
 from discreet.engines.connected_engine import Connected, add_noise_to_table
-from discreet.engines.engine import AddNoise, shielded
+from discreet.engines.engine import AddNoise, hide_failure_details
 from discreet.engines.exact_totals import KEYS
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.optimizer_fences import fenced
@@ -69,7 +69,7 @@ class PostgreSQL(Connected):
         self._curators_settings: dict[str, str] = {}
         self._written, self._types = "", dict[str, int]()
         """The table of the caller's, in SQL, and the numbers of its columns' types."""
-        self._raw, self._unreadable = shielded(partial(self._describe, raw), charged=False)
+        self._raw, self._unreadable = hide_failure_details(partial(self._describe, raw), charged=False)
 
     def _describe(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
         con = self._backend.con
@@ -182,7 +182,7 @@ class PostgreSQL(Connected):
                 [may] = cursor.execute(MAY_STORE).fetchone()
                 return bool(may)
 
-        if not shielded(asked, charged=False):
+        if not hide_failure_details(asked, charged=False):
             raise InvalidQuery(
                 f"Expected a connection that may make temporary tables, for {what}, got one that may not.\n"
                 f"Hint: GRANT TEMPORARY ON DATABASE to its role, without default_transaction_read_only; or {cure}"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.engines import spark_files, spark_tables
 from discreet.engines import spark_terms as terms
 from discreet.engines.connected_engine import Connected
-from discreet.engines.engine import AddNoise, shielded
+from discreet.engines.engine import AddNoise, hide_failure_details
 from discreet.engines.exact_totals import KEYS
 from discreet.engines.inputs import as_arrow
 from discreet.engines.multi_table_engine import TablePart
@@ -54,7 +54,7 @@ class Spark(Connected):
         self._written, self._protected = "", Meaning((), {})
         """Its SQL, and what that stood for when it was protected."""
         self._footers = spark_files.Footers()
-        words = shielded(self._settled, charged=False)
+        words = hide_failure_details(self._settled, charged=False)
         if words:
             raise InvalidParameter(words)
 
@@ -131,7 +131,7 @@ class Spark(Connected):
 
     def check_alive(self) -> None:
         """Refuses a connection that answers nothing, or means something else, before anything is charged."""
-        words = shielded(self._changed, charged=False)
+        words = hide_failure_details(self._changed, charged=False)
         if words:
             raise EngineError(f"{words} Nothing was charged.")
         super().check_alive()
@@ -168,7 +168,7 @@ class Spark(Connected):
 
     def _otherwise(self, session: Any) -> str:
         """Why its own table is not the one that was protected, in words; empty if it is."""
-        words = spark_tables.moved(spark_tables.meaning_now(session, self._written), self._protected)
+        words = spark_tables.changed_table_refusal(spark_tables.meaning_now(session, self._written), self._protected)
         if words:
             return words
         found = spark_files.found(session, self._written, self._footers)

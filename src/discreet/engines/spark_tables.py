@@ -1,8 +1,9 @@
 """What names stand for in a Spark session: tables are settled when they are protected, and compared before each look.
 
 Claim
-    Where `moved` says nothing, the columns that a table was protected with have the types that they had then, and each
-    name in its SQL stands for a table of the same catalog and database, or for a temporary view, as it did then.
+    Where `changed_table_refusal` says nothing, the columns that a table was protected with have the types that they had
+    then, and each name in its SQL stands for a table of the same catalog and database, or for a temporary view, as it
+    did then.
 Requires
     That nobody makes, drops or moves a table or view while a statement is being read.
 Relies on
@@ -58,7 +59,7 @@ def meaning_now(session: Any, written: str) -> Meaning:
     return Meaning(names, dict(fields), twice)
 
 
-def moved(now: Meaning, protected: Meaning) -> str:
+def changed_table_refusal(now: Meaning, protected: Meaning) -> str:
     """The refusal of a table that stands for something else than when it was protected; empty if it does not."""
     cure = "restore what was there, or protect the table that is there now."
     if now.names != protected.names:

@@ -88,10 +88,10 @@ def positive(name: str, value: object) -> Fraction:
     >>> positive("epsilon", 1e-9)
     Fraction(1, 1000000000)
     """
-    return taken(name, above_zero(name, value))
+    return checked_amount(name, above_zero(name, value))
 
 
-def taken(name: str, amount: Fraction) -> Fraction:
+def checked_amount(name: str, amount: Fraction) -> Fraction:
     """`amount`, which was stated or derived from what was stated; refused if not from `LEAST` to `MOST`."""
     above, below = amount.as_integer_ratio()
     size = above.bit_length() - below.bit_length()  # the logarithm, off by 1 at most
@@ -141,7 +141,7 @@ def at_least_one(name: str, value: object, cure: str = "write 1 or more.") -> in
     number = count(name, value)
     if not number:
         raise InvalidParameter(expected("a whole number of 1 or more", name, value, cure))
-    return int(taken(name, Fraction(number)))
+    return int(checked_amount(name, Fraction(number)))
 
 
 def whole_number(name: str, value: object) -> int:

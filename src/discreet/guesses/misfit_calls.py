@@ -42,12 +42,12 @@ KNOWN_AS: Mapping[str, str] = {
 PRICES = ("epsilon", "delta", "rho", "within")
 
 
-def worded(line: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def with_usage_hint(line: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A function that takes a call which does not fit its parameters for a question, and answers with `line`.
 
     Braces in the line stand for what was passed by position. Nothing is added to a call that fits.
 
-    >>> @worded(".release(epsilon={})")
+    >>> @with_usage_hint(".release(epsilon={})")
     ... def release(*, epsilon: float) -> float:
     ...     return epsilon
     >>> release(epsilon=0.5)

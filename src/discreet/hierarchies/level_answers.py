@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.answers.release import beside
+from discreet.answers.release import answer_table
 from discreet.hierarchies.level_plan import LevelPlan
 from discreet.inference.estimate import Estimate
 from discreet.planning.plan import Column
@@ -97,7 +97,7 @@ class Answers:
         """The keys, values and ends of a level."""
         columns = self.plan.plan.columns
         found = {column.aggregate.name: self._estimate(column, level, confidence) for column in columns}
-        return beside({name: named[name] for name in named.column_names}, found)
+        return answer_table({name: named[name] for name in named.column_names}, found)
 
     def _estimate(self, column: Column, level: int, confidence: float) -> Estimate:
         cells = self.plan.places.number_of_cells

@@ -93,7 +93,7 @@ def stream(plan: LevelPlan, exact: Exact, words: RandomWords, folder: Path) -> I
         part = Part.below(plan, cut, first, end)
         leaves = exact(tree.first_leaf(cut, first), tree.first_leaf(cut, end))
         totals = [part.tree.sums(own) for own in leaves]
-        noisy = blurred(plan, totals, cut, words)
+        noisy = add_level_noise(plan, totals, cut, words)
         sums = _filled(sums, [own[0] for own in totals], tree.sizes[cut], first)
         best = _filled(best, [estimates[0] for estimates, _ in part.up(noisy)], tree.sizes[cut], first)
         keep(folder, number, noisy)
@@ -130,13 +130,13 @@ def _above(
 ) -> Answers:
     """The answers of the levels down to the cut, from its exact sums and its best estimates from below."""
     inner = Hierarchy(plan.places.tree.children[:cut])
-    noisy = blurred(plan, [inner.sums(own)[:-1] for own in sums], 0, words)
+    noisy = add_level_noise(plan, [inner.sums(own)[:-1] for own in sums], 0, words)
     sums.clear()  # as large as what is made of it
     part = Part.above(plan, cut)
     return part.down(part.up([[*levels, own] for levels, own in zip(noisy, best, strict=True)], estimated=True))
 
 
-def blurred(plan: LevelPlan, totals: list[list[NDArray[Any]]], level: int, words: RandomWords) -> Noisy:
+def add_level_noise(plan: LevelPlan, totals: list[list[NDArray[Any]]], level: int, words: RandomWords) -> Noisy:
     """Exact totals of some levels, from one down, with the noise of each."""
     return [
         [

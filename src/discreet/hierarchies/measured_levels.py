@@ -40,7 +40,7 @@ from discreet.curator.transaction import Drawing, charge_to, released
 from discreet.errors import InvalidParameter, expected, nearest_name, printable
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import LEVELS, ReleasedNames
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_answers import Answers, Noisy, Part
 from discreet.hierarchies.level_plan import LevelPlan
@@ -76,8 +76,10 @@ class HierarchyRelease(CellSums, ReleasedNames, Mapping[str, pa.Table]):
     _ask: ClassVar[str] = "ask for a level, answer['county'], or for its length, len(answer)."
     _instead = LEVELS
 
-    sum = worded(".sum('county', 'n', state='north')")(CellSums.sum)
-    difference = worded(".difference('county', 'n', {'state': 'north'}, {'state': 'south'})")(CellSums.difference)
+    sum = with_usage_hint(".sum('county', 'n', state='north')")(CellSums.sum)
+    difference = with_usage_hint(".difference('county', 'n', {'state': 'north'}, {'state': 'south'})")(
+        CellSums.difference
+    )
 
     def __init__(self, answers: Answers, facts: Mapping[str, Any], confidence: float) -> None:
         self._answers, self._sums, self._confidence = answers, LevelSums(answers), confidence
@@ -110,7 +112,7 @@ class HierarchyRelease(CellSums, ReleasedNames, Mapping[str, pa.Table]):
         """The names of the aggregates."""
         return tuple(column.aggregate.name for column in self._answers.plan.plan.columns)
 
-    @worded(".intervals(confidence=0.9)")
+    @with_usage_hint(".intervals(confidence=0.9)")
     def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> dict[str, pa.Table]:
         """The tables of all levels with intervals at another confidence, for nothing: per cell, or with `simultaneous`
         for all cells, columns and levels at once (Bonferroni).
@@ -123,7 +125,7 @@ class HierarchyRelease(CellSums, ReleasedNames, Mapping[str, pa.Table]):
         levels = enumerate(places.levels)
         return {name: self._answers.table(level, places.named(level), wanted) for level, name in levels}
 
-    @worded(".weighted('county', 'n', weights)")
+    @with_usage_hint(".weighted('county', 'n', weights)")
     def weighted(self, level: str, column: str, weights: ArrayLike) -> Combination:
         """The sum of a column over the cells of a level, each times its weight, a number for each row of its table;
         errors as of `sum`.
@@ -145,7 +147,7 @@ class HierarchyRelease(CellSums, ReleasedNames, Mapping[str, pa.Table]):
         """What was promised, and the noise of each level. A copy, ready for JSON."""
         return Receipt.of(self._receipt)
 
-    @worded(".to_pandas('county')")
+    @with_usage_hint(".to_pandas('county')")
     def to_pandas(self, level: str) -> pd.DataFrame:
         """The table of a level as a pandas frame."""
         frame: pd.DataFrame = self[level].to_pandas()

@@ -26,7 +26,7 @@ from discreet.planning.aggregates import Aggregate, Statistic
 from discreet.planning.bernstein import Reals
 from discreet.planning.column_lattice import ColumnLattice
 from discreet.planning.plan import PricedBlock
-from discreet.planning.signed_products import evenly, forms_of_line
+from discreet.planning.signed_products import evenly_spread_totals, forms_of_line
 from discreet.sensitivity.intervals import outward
 
 Blocks = Sequence[PricedBlock]
@@ -205,7 +205,9 @@ def _of_products(
         block = blocks[0].block
         components = block.components - block.nulls
         is_even = block.form is not forms.SIGNED_PRODUCTS
-        totals = [np.full((1, components), rows / components)] if is_even else evenly(rows, len(asked.others))
+        totals = (
+            [np.full((1, components), rows / components)] if is_even else evenly_spread_totals(rows, len(asked.others))
+        )
         _, low, high = interval(blocks, asked, totals, confidence, exact=True)
         return float(high[0] - low[0]) / 2
 

@@ -12,7 +12,7 @@ from typing import ClassVar, Never, NoReturn
 from discreet.errors import InvalidParameter, LedgerError, NoTruth, expected, shown
 from discreet.exact.amounts import at_least_one
 from discreet.guesses.answer_words import BUDGET
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.guesses.near_names import NearNames
 from discreet.ledger.budget_levels import LevelVerbs, opened_level
 from discreet.ledger.declared_sources import DeclaredSource
@@ -96,7 +96,7 @@ class Budget(LevelVerbs, NearNames, NoTruth):
     charged: ClassVar[set[str]] = set()
     """The ledgers, by identity, that something was charged to in this process."""
 
-    @worded("dp.Budget(epsilon=1)")
+    @with_usage_hint("dp.Budget(epsilon=1)")
     def __init__(
         self,
         *unnamed: Never,
@@ -171,7 +171,7 @@ class Budget(LevelVerbs, NearNames, NoTruth):
         """
         return self._own().balances().more(self.path, cost_of(what, epsilon, delta, rho))
 
-    @worded(".epsilon_for(40)")
+    @with_usage_hint(".epsilon_for(40)")
     def epsilon_for(self, queries: int, what: HasPlan | None = None, *, delta: object = 0) -> Fraction:
         """The largest epsilon, to four digits, at which so many more releases fit: the inverse of `remaining_queries`.
 

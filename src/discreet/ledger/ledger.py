@@ -41,7 +41,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple, NoReturn
 
-from discreet.accounting.event_costs import concentrated, cost_of
+from discreet.accounting.event_costs import cost_of, zcdp_of_event
 from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.exact.amounts import (
     above_zero,
@@ -284,7 +284,7 @@ def charge_of(guarantee: Guarantee, event: Event | None) -> Spending:
     Of rho it costs as much as the guarantee states, or more where the event does.
     """
     whole = Spending.of(guarantee.epsilon, guarantee.delta)
-    rho, slack = (whole.rho, whole.slack) if event is None else concentrated(event)
+    rho, slack = (whole.rho, whole.slack) if event is None else zcdp_of_event(event)
     if slack == whole.slack:
         rho, slack = min(rho, whole.rho), whole.slack
     return whole._replace(rho=rho if guarantee.rho is None else max(rho, short_up(guarantee.rho)), slack=slack)

@@ -29,8 +29,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Protocol
 
-from discreet.accounting.event_costs import concentrated
 from discreet.accounting.event_costs import cost_of as priced
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
 from discreet.exact.amounts import above_zero, fraction
 from discreet.exact.bisection import first_power, least_whole
@@ -77,7 +77,7 @@ def cost_of(what: HasPlan | Event | HasEvent | None, epsilon: object, delta: obj
         cure = "say what one release costs: budget.remaining_queries(epsilon=0.1), or name a mechanism."
         raise InvalidParameter(expected("a question, a mechanism or an epsilon", "what", what, cure))
     cost = priced(event)
-    rho, slack = concentrated(event)
+    rho, slack = zcdp_of_event(event)
     if cost.epsilon is None:
         return Spending(UNBOUNDED, cost.delta, rho, slack)
     return Spending(cost.epsilon, cost.delta, rho, slack)

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.local.frequency_oracle import FrequencyOracle, whole_reports
-from discreet.mechanisms.frequencies import Channel, Codes, Reals, certain_float, kept
+from discreet.mechanisms.frequencies import Channel, Codes, Reals, certain_float, honest_report_probability
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import RandomWords
 from discreet.noise.uniform import below
@@ -61,7 +61,7 @@ class HadamardResponse(FrequencyOracle):
 
     def _randomize(self, codes: Codes, words: RandomWords) -> NDArray[Any]:
         rows = codes + 1
-        minus = ~Bernoulli.certified(lambda: kept(self.epsilon, 1)).sample(codes.size, words)
+        minus = ~Bernoulli.certified(lambda: honest_report_probability(self.epsilon, 1)).sample(codes.size, words)
         columns = below(self.columns, codes.size, words)
         wrong = odd(rows & columns) != minus
         columns[wrong] ^= (rows & -rows)[wrong]

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.local.frequency_oracle import FrequencyOracle
-from discreet.mechanisms.frequencies import Channel, Codes, Reals, certain_float, kept
+from discreet.mechanisms.frequencies import Channel, Codes, Reals, certain_float, honest_report_probability
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import RandomWords
 
@@ -73,12 +73,12 @@ class UnaryResponse(FrequencyOracle):
         return Channel(p, 1 - p)
 
     def _coin_of_others(self) -> arb:
-        return 1 - kept(self.epsilon if self.optimized else self.epsilon / 2, 1)
+        return 1 - honest_report_probability(self.epsilon if self.optimized else self.epsilon / 2, 1)
 
     def _randomize(self, codes: Codes, words: RandomWords) -> NDArray[Any]:
         size, half = self.categories.size, arb(1) / 2
         others = Bernoulli.certified(self._coin_of_others)
-        own = Bernoulli.certified(lambda: half if self.optimized else kept(self.epsilon / 2, 1))
+        own = Bernoulli.certified(lambda: half if self.optimized else honest_report_probability(self.epsilon / 2, 1))
         reports = np.empty((codes.size, -(-size // 8)), dtype=np.uint8)
         step = max(1, COINS_AT_ONCE // size)
         for start in range(0, codes.size, step):

@@ -12,7 +12,7 @@ from discreet.curator.protect import protect
 from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import fraction
 from discreet.exact.given_values import flag
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.language.checked_expressions import Kind
 from discreet.language.input_barrier import kind_of
 from discreet.ledger.budget import Budget
@@ -41,7 +41,7 @@ MAX_ITEMS, MAX_COUNT = 10, 10
 MOST_ITEMS, MOST_COUNT = 10_000, 1_000_000
 
 
-@worded("dp.release_log(log, user='who', item='page', epsilon=1, delta=1e-8)")
+@with_usage_hint("dp.release_log(log, user='who', item='page', epsilon=1, delta=1e-8)")
 def release_log(
     table: Any,
     *,

@@ -42,9 +42,17 @@ from discreet.accounting.event_losses import loss_of
 from discreet.accounting.gaussian_profile import mu_below
 from discreet.accounting.privacy_loss import Loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, fraction, positive, proper_delta, taken
+from discreet.exact.amounts import (
+    at_least_one,
+    checked_amount,
+    confidence_level,
+    decimal_text,
+    fraction,
+    positive,
+    proper_delta,
+)
 from discreet.exact.bisection import first_power, float_down, float_up, least
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.mechanisms.gaussian import FORGOTTEN, NEEDED
 from discreet.mechanisms.largest_error import Reals, expected_largest
 from discreet.mechanisms.vector_lattice import VectorLattice, summed
@@ -95,7 +103,7 @@ class DiscreteGaussian:
     alone: bool
     """Whether its price, in epsilon and delta, holds for one number only."""
 
-    @worded("dp.DiscreteGaussian(sensitivity={}, epsilon={}, delta=1e-6)")
+    @with_usage_hint("dp.DiscreteGaussian(sensitivity={}, epsilon={}, delta=1e-6)")
     def __init__(
         self,
         *,
@@ -119,9 +127,9 @@ class DiscreteGaussian:
             sigma2 = exact**2 / (2 * positive("rho", rho))
         else:
             sigma2 = _calibrated(_whole(exact), positive("epsilon", epsilon), proper_delta(delta, NEEDED))
-        taken("rho", exact**2 / (2 * sigma2))
+        checked_amount("rho", exact**2 / (2 * sigma2))
         object.__setattr__(self, "sensitivity", exact)
-        object.__setattr__(self, "sigma2", taken("sigma2", sigma2))
+        object.__setattr__(self, "sigma2", checked_amount("sigma2", sigma2))
         object.__setattr__(self, "alone", stated[0])
 
     def __repr__(self) -> str:
@@ -166,7 +174,7 @@ class DiscreteGaussian:
     def _event_of_one(self) -> Event:
         return DiscreteGaussianEvent(sensitivity=self.sensitivity, sigma2=self.sigma2)
 
-    @worded(".release(42)")
+    @with_usage_hint(".release(42)")
     def release(self, values: ArrayLike) -> Any:
         """Integers with independent exact noise in each: the same shape, integers.
 
@@ -192,7 +200,7 @@ class DiscreteGaussian:
         """The variance of the noise, never above sigma2, rounded up."""
         return self._law.variance
 
-    @worded(".error(confidence={})")
+    @with_usage_hint(".error(confidence={})")
     def error(self, *, confidence: object = 0.95, dimension: int = 1) -> int:
         """By how much the worst of `dimension` answers is off at most, with this confidence: the quantile.
 

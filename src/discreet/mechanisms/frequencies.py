@@ -123,10 +123,10 @@ class Categories:
         return named
 
 
-def kept(epsilon: Fraction, others: int) -> arb:
+def honest_report_probability(epsilon: Fraction, others: int) -> arb:
     """A ball around e^epsilon / (e^epsilon + others), at the working precision: the chance of an honest report.
 
-    >>> round(float(kept(Fraction(1), 1)), 4)
+    >>> round(float(honest_report_probability(Fraction(1), 1)), 4)
     0.7311
     """
     return 1 / (1 + others * (-real(epsilon)).exp())
@@ -138,9 +138,9 @@ def nearest_float(ball: arb) -> float:
 
 
 def certain_float(epsilon: Fraction, others: int) -> float:
-    """`kept` as a float, to within an ulp."""
+    """`honest_report_probability` as a float, to within an ulp."""
     with ctx.workprec(FLOAT_PRECISION):
-        return nearest_float(kept(epsilon, others))
+        return nearest_float(honest_report_probability(epsilon, others))
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,14 +47,14 @@ from discreet.accounting.gaussian_profile import mu_below
 from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import (
     at_least_one,
+    checked_amount,
     confidence_level,
     decimal_text,
     positive,
     proper_delta,
     root_above,
-    taken,
 )
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest
 from discreet.mechanisms.vector_lattice import VectorLattice, lattice_sensitivity, step_for, summed
@@ -107,7 +107,7 @@ class Gaussian(HasLoss):
     scale: Fraction
     """sigma, exactly."""
 
-    @worded("dp.Gaussian(sensitivity={}, epsilon={}, delta=1e-6)")
+    @with_usage_hint("dp.Gaussian(sensitivity={}, epsilon={}, delta=1e-6)")
     def __init__(
         self,
         *,
@@ -132,9 +132,9 @@ class Gaussian(HasLoss):
             sigma = root_above(exact**2 / (2 * positive("rho", rho)))
         else:
             sigma = exact * _sigma(positive("epsilon", epsilon), proper_delta(delta, NEEDED), calibration)
-        taken("mu**2", (exact / sigma) ** 2)
+        checked_amount("mu**2", (exact / sigma) ** 2)
         object.__setattr__(self, "sensitivity", exact)
-        object.__setattr__(self, "scale", taken("scale", sigma))
+        object.__setattr__(self, "scale", checked_amount("scale", sigma))
 
     def __repr__(self) -> str:
         return f"Gaussian(sensitivity={decimal_text(self.sensitivity)}, scale={decimal_text(self.scale)})"
@@ -159,7 +159,7 @@ class Gaussian(HasLoss):
         """What a release writes into the record."""
         return GaussianEvent(mu2=self.mu**2)
 
-    @worded(".release(42)")
+    @with_usage_hint(".release(42)")
     def release(self, values: ArrayLike) -> Any:
         """`values` with independent noise in each entry: the same shape; ints stay ints, floats stay floats.
 
@@ -185,7 +185,7 @@ class Gaussian(HasLoss):
         """The variance of the noise on an integer, sigma**2 + 1/12 but for tiny sigma, rounded up."""
         return RoundedNormal.of_variance(self.scale**2).variance
 
-    @worded(".error(confidence={})")
+    @with_usage_hint(".error(confidence={})")
     def error(self, *, confidence: object = 0.95, dimension: int = 1, reals: bool = False) -> int | float:
         """By how much the worst of `dimension` answers is off at most, with this confidence: the exact quantile.
 

@@ -47,7 +47,7 @@ from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
 from discreet.exact.bisection import float_down
 from discreet.exact.given_values import values
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.mechanisms.knorm_bodies import (
     Body,
     BoxBody,
@@ -95,7 +95,7 @@ class KNorm(HasLoss):
     epsilon: Fraction
     body: Body = field(repr=False)
 
-    @worded("dp.KNorm(vertices=[[1, 0], [0, 1]], epsilon=1)")
+    @with_usage_hint("dp.KNorm(vertices=[[1, 0], [0, 1]], epsilon=1)")
     def __init__(self, *, epsilon: object, vertices: Rows | None = None, facets: Rows | None = None) -> None:
         if (vertices is None) == (facets is None):
             cure = "give the corners of K, or its facets; or use KNorm.of_contributions."
@@ -188,7 +188,7 @@ class KNorm(HasLoss):
         """What a release writes into the record."""
         return PureEvent(epsilon=self.epsilon)
 
-    @worded(".release([12, 30])")
+    @with_usage_hint(".release([12, 30])")
     def release(self, values: Any) -> NDArray[Any]:
         """One vector of answers with exact noise: integers stay integers, floats stay floats.
 
@@ -244,7 +244,7 @@ class KNorm(HasLoss):
         miss = float_down(1 - confidence_level(confidence))
         return self.body.reach() * norm_quantile(self.body.rank, miss) / float(self.epsilon) + 0.5
 
-    @worded(".error(confidence={})")
+    @with_usage_hint(".error(confidence={})")
     def error(self, *, confidence: object = 0.95) -> NDArray[np.float64]:
         """By how much each answer by itself is off with this confidence: the quantile, too high by at most a
         hundredth of reach / epsilon, or, beyond 1 - 1e-9, `bound`; rounding to integers is included.

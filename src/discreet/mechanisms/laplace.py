@@ -46,9 +46,9 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss, discrete_laplace_loss
 from discreet.accounting.privacy_loss import Loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, one_stated, positive, taken
+from discreet.exact.amounts import at_least_one, checked_amount, confidence_level, decimal_text, one_stated, positive
 from discreet.exact.given_values import values
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.mechanisms.budget_split import shares
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest, union_largest, union_quantile
@@ -96,14 +96,18 @@ class Laplace(HasLoss):
     sensitivity: Fraction
     epsilon: Fraction
 
-    @worded("dp.Laplace(sensitivity={}, epsilon={})")
+    @with_usage_hint("dp.Laplace(sensitivity={}, epsilon={})")
     def __init__(self, *, sensitivity: object, epsilon: object = None, scale: object = None) -> None:
         exact = positive("sensitivity", sensitivity)
         if (epsilon is None) == (scale is None):
             cure = "say what a release may cost, epsilon=0.1, or how wide the noise is, scale=10."
             raise InvalidParameter(expected("one of epsilon and scale", "epsilon, scale", (epsilon, scale), cure))
-        cost = positive("epsilon", epsilon) if scale is None else taken("epsilon", exact / positive("scale", scale))
-        taken("scale", exact / cost)
+        cost = (
+            positive("epsilon", epsilon)
+            if scale is None
+            else checked_amount("epsilon", exact / positive("scale", scale))
+        )
+        checked_amount("scale", exact / cost)
         object.__setattr__(self, "sensitivity", exact)
         object.__setattr__(self, "epsilon", cost)
 
@@ -136,7 +140,7 @@ class Laplace(HasLoss):
         steps = math.floor(lattice_sensitivity(self.sensitivity, step, dimension, norm=1))
         return discrete_laplace_loss(steps, self.real_scale(dimension) / step)
 
-    @worded(".release(42)")
+    @with_usage_hint(".release(42)")
     def release(self, values: ArrayLike) -> Any:
         """`values` with independent exact noise in each entry: the same shape; ints stay ints, floats stay floats.
 
@@ -159,7 +163,7 @@ class Laplace(HasLoss):
         """The variance of the noise on an integer, 2q / (1-q)**2 with q = exp(-1/scale), rounded up."""
         return DiscreteLaplace.of_scale(self.scale).variance
 
-    @worded(".error(confidence={})")
+    @with_usage_hint(".error(confidence={})")
     def error(self, *, confidence: object = 0.95, dimension: int = 1, reals: bool = False) -> int | float:
         """By how much the worst of `dimension` answers is off at most, with this confidence: the exact quantile.
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.errors import InvalidParameter, expected
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.mechanisms.selection_probabilities import Selector
 from discreet.noise.noisy_argmax import ScoreNoise
 
@@ -53,7 +53,7 @@ class NoisyMax(Selector):
 
     noise: str = "exponential"
 
-    @worded("dp.NoisyMax(sensitivity={}, epsilon={})")
+    @with_usage_hint("dp.NoisyMax(sensitivity={}, epsilon={})")
     def __init__(
         self, *, sensitivity: object, epsilon: object, monotonic: bool = False, noise: str = "exponential"
     ) -> None:

@@ -42,14 +42,14 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, one_stated, positive
 from discreet.exact.bisection import least, least_whole
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.frequencies import (
     Categories,
     Channel,
     Reals,
     certain_float,
-    kept,
+    honest_report_probability,
     to_simplex,
     warn_if_useless,
 )
@@ -84,7 +84,7 @@ class RandomizedResponse(HasLoss):
     questions: int = 1
     channel: Channel = field(init=False, repr=False)
 
-    @worded("dp.RandomizedResponse(epsilon={}, categories=2)")
+    @with_usage_hint("dp.RandomizedResponse(epsilon={}, categories=2)")
     def __init__(self, *, epsilon: object, categories: object = 2, questions: int = 1) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         listed = categories if isinstance(categories, Categories) else Categories.of(categories)
@@ -109,7 +109,7 @@ class RandomizedResponse(HasLoss):
         one = RandomizedResponseEvent(epsilon=self.each, categories=Fraction(self.categories.size))
         return one if self.questions == 1 else composed(one, times=self.questions)
 
-    @worded(".release([0, 1, 1])")
+    @with_usage_hint(".release([0, 1, 1])")
     def release(self, values: ArrayLike, *, words: RandomWords | None = None) -> NDArray[Any]:
         """One report for each person: the shape of `values`, which is (people,), or (people, questions).
 
@@ -125,7 +125,11 @@ class RandomizedResponse(HasLoss):
             cure = "give one row for each person, and one column for each question."
             raise InvalidParameter(expected(f"{self.questions} values a person", "shape", codes.shape, cure))
         source, others = words or fresh_words(), self.categories.size - 1
-        honest = Bernoulli.certified(lambda: kept(self.each, others)).sample(codes.size, source).reshape(codes.shape)
+        honest = (
+            Bernoulli.certified(lambda: honest_report_probability(self.each, others))
+            .sample(codes.size, source)
+            .reshape(codes.shape)
+        )
         lies = below(others, codes.size, source).reshape(codes.shape)
         lies += lies >= codes
         return self.categories.named(np.where(honest, codes, lies))

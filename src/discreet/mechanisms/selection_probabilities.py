@@ -59,7 +59,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, fraction, positive
 from discreet.exact.bisection import float_down, least
 from discreet.exact.given_values import array_of
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.noise.certified_comparison import decided, real
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.noisy_argmax import ScoreNoise, winners
@@ -246,7 +246,7 @@ class Selector(HasLoss, ABC):
     epsilon: Fraction
     monotonic: bool = False
 
-    @worded("dp.Exponential(sensitivity={}, epsilon={})")
+    @with_usage_hint("dp.Exponential(sensitivity={}, epsilon={})")
     def __init__(self, *, sensitivity: object, epsilon: object, monotonic: bool = False) -> None:
         object.__setattr__(self, "sensitivity", positive("sensitivity", sensitivity))
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
@@ -265,7 +265,7 @@ class Selector(HasLoss, ABC):
         """The scale of the noise on each score: 2 * sensitivity / epsilon; half of it where scores are monotonic."""
         return (1 if self.monotonic else 2) * self.sensitivity / self.epsilon
 
-    @worded(".release([3, 8, 5])")
+    @with_usage_hint(".release([3, 8, 5])")
     def release(self, scores: ArrayLike, *, words: RandomWords | None = None) -> int:
         """The index of the chosen candidate, and nothing else: neither its score nor how close it was.
 
@@ -299,7 +299,7 @@ class Selector(HasLoss, ABC):
             return BoundedRangeEvent(epsilon=self.epsilon)
         return PureEvent(epsilon=self.epsilon)
 
-    @worded(".error(confidence={})")
+    @with_usage_hint(".error(confidence={})")
     def error(self, *, candidates: int, confidence: object = 0.95) -> float:
         """What the choice falls short of the best by, at most, with this confidence: the exact quantile for the worst
         scores, which are all but one equally far behind. `bound` is the theorem's, and a little larger.

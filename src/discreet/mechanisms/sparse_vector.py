@@ -48,7 +48,7 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, fraction, positive
 from discreet.exact.given_values import array_of
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.mechanisms.selection_probabilities import exact_scores
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.geometric import Geometric
@@ -94,7 +94,7 @@ class SparseVector(HasLoss):
         "threshold",
     )  # fmt: skip
 
-    @worded("dp.SparseVector(sensitivity=1, epsilon={}, threshold=100, count=3)")
+    @with_usage_hint("dp.SparseVector(sensitivity=1, epsilon={}, threshold=100, count=3)")
     def __init__(
         self,
         *,
@@ -139,7 +139,7 @@ class SparseVector(HasLoss):
         """What a ledger records of the whole run."""
         return PureEvent(epsilon=self.epsilon)
 
-    @worded(".release([120, 80])")
+    @with_usage_hint(".release([120, 80])")
     def release(self, answers: ArrayLike, *, words: RandomWords | None = None) -> Any:
         """Whether each answer is above the threshold, as far as the noise tells.
 

@@ -44,7 +44,7 @@ from discreet.accounting.event_losses import HasLoss, loss_of
 from discreet.accounting.privacy_loss import Loss
 from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import LEAST_FLOAT, at_least_one, confidence_level, decimal_text, positive
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.mechanisms.vector_lattice import VectorLattice, lattice_sensitivity, step_for, summed
 from discreet.noise import staircase as noise
 from discreet.noise.certified_comparison import real
@@ -83,7 +83,7 @@ class Staircase(HasLoss):
     epsilon: Fraction
     minimize: str
 
-    @worded("dp.Staircase(sensitivity={}, epsilon={})")
+    @with_usage_hint("dp.Staircase(sensitivity={}, epsilon={})")
     def __init__(self, *, sensitivity: object, epsilon: object, minimize: str = "error") -> None:
         if minimize not in SHAPES:
             raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest_name(minimize, SHAPES)))
@@ -105,7 +105,7 @@ class Staircase(HasLoss):
             return math.exp(-float(self.epsilon) / 2) / (1 + math.exp(-float(self.epsilon) / 2))
         return (((b - 2 * b**2 + 2 * b**4 - b**5) / 2) ** (1 / 3) / (1 - b) - b) / (1 - b) if b < 0.999 else 0.5
 
-    @worded(".release(42)")
+    @with_usage_hint(".release(42)")
     def release(self, value: ArrayLike) -> Any:
         """One number with exact noise: an int stays an int, a float a float.
 
@@ -179,7 +179,7 @@ class Staircase(HasLoss):
         """The variance of the noise on a real number, rounded up."""
         return self.law().variance * float(self.step) ** 2 + LEAST_FLOAT
 
-    @worded(".error(confidence={})")
+    @with_usage_hint(".error(confidence={})")
     def error(self, *, confidence: object = 0.95, dimension: int = 1, reals: bool = True) -> float:
         """By how much the worst of `dimension` releases is off at most, with this confidence: the exact quantile.
 

@@ -57,7 +57,7 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive, proper_delta
 from discreet.exact.given_values import array_of
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.mechanisms.selection_probabilities import exact_counts, exact_scores
 from discreet.noise.certified_comparison import decided, real, whole_part
 from discreet.noise.entropy import RandomWords, fresh_words
@@ -102,7 +102,7 @@ class Threshold(HasLoss):
     max_groups: int = 1
     max_rows: int = 1
 
-    @worded("dp.Threshold(epsilon={}, delta={})")
+    @with_usage_hint("dp.Threshold(epsilon={}, delta={})")
     def __init__(self, *, epsilon: object, delta: object, max_groups: int = 1, max_rows: int = 1) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "max_groups", at_least_one("max_groups", max_groups))
@@ -161,7 +161,7 @@ class Threshold(HasLoss):
         low = shown + 1 - np.ceil(below * (1 + SLACK) + SLACK).astype(np.int64)
         return np.where(odds * (1 + SLACK) > missed, 1, np.maximum(low, 1)), shown + half
 
-    @worded(".release([120, 3])")
+    @with_usage_hint(".release([120, 3])")
     def release(self, counts: ArrayLike, *, words: RandomWords | None = None) -> ShownKeys:
         """The keys that reach the threshold, and their noisy counts.
 

@@ -8,26 +8,27 @@ Requires
 Relies on
     `noise.laplace_sum.quantile`, for how often noise alone looks like units.
 Proof
-    Post-processing. Bins, up to eight next to each other, whose noisy counts add up to less than `floor` are taken for
-    empty: noise in empty ones gets there with probability `FALSE_ALARM` over all of these sums together (a union
-    bound); beside a filled bin less is enough. Units that no filled bin shows count as well: in the bin after the last
-    of them, as many as the counts before it let expect, and its own noise allows. The rest is judgment.
-    *The worst case.* A unit with m rows whose limit is L has weights of L / m, and loses m - L of them: at most
-    (m - L) U of a sum of values up to U in size, and that much where all are U. The noise has a standard deviation of
-    c U L. So over all values the error of a sum is at most U times the sum over units of max(m - L, 0), and c U L. It
-    is least where about c units are beyond: at the order statistic of m that has floor(c) above it. Limits and bounds
-    (of which m is the largest value of a unit) minimize this over powers of two, which cost a factor of 2 at most: the
-    power of two that follows the order statistic has twice its noise, and loses no more. Of a unit the bin alone is
-    known, of which the middle is taken.
+    Post-processing. Bins, up to eight next to each other, whose noisy counts add up to less than `filled_threshold` are
+    taken for empty: noise in empty ones gets there with probability `FALSE_ALARM` over all of these sums together (a
+    union bound); beside a filled bin less is enough. Units that no filled bin shows count as well: in the bin after the
+    last of them, as many as the counts before it let expect, and its own noise allows. The rest is judgment. *The worst
+    case.* A unit with m rows whose limit is L has weights of L / m, and loses m - L of them: at most (m - L) U of a sum
+    of values up to U in size, and that much where all are U. The noise has a standard deviation of c U L. So over all
+    values the error of a sum is at most U times the sum over units of max(m - L, 0), and c U L. It is least where about
+    c units are beyond: at the order statistic of m that has floor(c) above it. Limits and bounds (of which m is the
+    largest value of a unit) minimize this over powers of two, which cost a factor of 2 at most: the power of two that
+    follows the order statistic has twice its noise, and loses no more. Of a unit the bin alone is known, of which the
+    middle is taken.
 Rounding
     None that matters.
 Source
     Google's approximate bounds (Wilson et al., PETS 2020) for bins of powers of two and their threshold; Huang, Liang,
     Yi, Instance-optimal Mean Estimation under Differential Privacy (NeurIPS 2021), for weighing bias against noise;
-    Amin, Kulesza, Munoz and Vassilvitskii, Bounding User Contributions (ICML 2019), for limits. `followed` is
-    discreet's own; `benchmarks/clipping.py` compares it. Rameshwar and Tandon, Bounding User Contributions (2025, arXiv
-    2502.04749), for the least error in the worst case; they clip the sum of a unit at both ends, around the middle that
-    its public number of samples gives, which halves what is lost. Here the number is private.
+    Amin, Kulesza, Munoz and Vassilvitskii, Bounding User Contributions (ICML 2019), for limits.
+    `counts_after_last_filled` is discreet's own; `benchmarks/clipping.py` compares it. Rameshwar and Tandon, Bounding
+    User Contributions (2025, arXiv 2502.04749), for the least error in the worst case; they clip the sum of a unit at
+    both ends, around the middle that its public number of samples gives, which halves what is lost. Here the number is
+    private.
 Mutant
     noise-is-data: bins that hold nothing but noise count; killed by test_noise_alone_moves_no_bound.
     alarms-are-frequent: one table in a hundred has such a bin; killed by test_false_alarms_are_rare.
@@ -82,13 +83,13 @@ Reals = NDArray[np.float64]
 
 
 @lru_cache(maxsize=256)
-def floor(scale: Fraction, bins: int, together: int = 1) -> float:
+def filled_threshold(scale: Fraction, bins: int, together: int = 1) -> float:
     """The noisy count from which so many bins next to each other, of all of them, count as filled."""
     rare = 2 * FALSE_ALARM / (len(TOGETHER) * bins)  # on either side of zero, of which one matters
     return float(scale) * float(quantile([1.0] * together, 1 - rare, step=float(1 / scale)))
 
 
-def filled(noisy: NDArray[Any], scale: Fraction) -> Reals:
+def filled_counts(noisy: NDArray[Any], scale: Fraction) -> Reals:
     """Noisy counts, with 0 for bins that may hold only noise."""
     counts = noisy.astype(np.float64)
     kept, near = np.zeros(counts.size, dtype=bool), counts >= float(scale) * math.log(1 / (2 * BESIDE))
@@ -96,7 +97,7 @@ def filled(noisy: NDArray[Any], scale: Fraction) -> Reals:
         if width > counts.size:
             break
         windows = sliding_window_view(counts, width)
-        certain = windows.sum(axis=1) >= floor(scale, counts.size, width)
+        certain = windows.sum(axis=1) >= filled_threshold(scale, counts.size, width)
         news = np.flatnonzero(certain & ~sliding_window_view(kept, width).any(axis=1))
         kept[news + windows[news].argmax(axis=1)] = True
     for _ in counts:  # sizes lie together: a bin beside a filled one needs less to be taken for filled
@@ -110,13 +111,15 @@ def filled(noisy: NDArray[Any], scale: Fraction) -> Reals:
     return np.where(kept, counts, 0.0)
 
 
-def followed(counts: Reals, noisy: NDArray[Any], scale: Fraction) -> Reals:
+def counts_after_last_filled(counts: Reals, noisy: NDArray[Any], scale: Fraction) -> Reals:
     """Filled counts, and in the bin after the last filled one what is to be expected there, if counts fall toward it.
 
     It is less than the last by as much as that is less than the one before, or by more if the fall grows; and it is
     within one scale of its own noisy count, where that leaves it the choice.
 
-    >>> followed(np.array([0.0, 900, 400, 100, 0, 0]), np.array([3, 900, 400, 100, 4, -8]), Fraction(10))
+    >>> counts_after_last_filled(
+    ...     np.array([0.0, 900, 400, 100, 0, 0]), np.array([3, 900, 400, 100, 4, -8]), Fraction(10)
+    ... )
     array([  0., 900., 400., 100.,  14.,   0.])
     """
     last = int(np.max(np.flatnonzero(counts), initial=0))
@@ -137,7 +140,7 @@ def covering_limit(noisy: NDArray[Any], scale: Fraction) -> int:
     >>> covering_limit(np.array([40, 950, 30, 20, 0, 0]), Fraction(1))
     2
     """
-    counts = filled(noisy, scale)
+    counts = filled_counts(noisy, scale)
     return 1 << int(np.argmax(np.cumsum(counts) >= WITHIN * counts.sum())) if counts.any() else 1
 
 
@@ -150,9 +153,9 @@ def limit(noisy: NDArray[Any], scale: Fraction, cost: float) -> int:
     >>> [limit(noisy, Fraction(1), cost) for cost in (10.0, 100.0, 5000.0)]
     [8, 4, 2]
     """
-    counts = filled(noisy, scale)
+    counts = filled_counts(noisy, scale)
     most = MOST_WEIGHTED * float(counts.sum())
-    return 1 << least(followed(counts, noisy, scale), np.exp2(np.arange(counts.size)), cost, most)
+    return 1 << least(counts_after_last_filled(counts, noisy, scale), np.exp2(np.arange(counts.size)), cost, most)
 
 
 def bounds(
@@ -168,12 +171,12 @@ def bounds(
     >>> bounds(noisy, Fraction(1), 10.0)
     (Fraction(0, 1), Fraction(8, 1))
     """
-    counts = filled(noisy, scale)
+    counts = filled_counts(noisy, scale)
     if not counts.any():
         return otherwise or (Fraction(0), Fraction(1))
     most = MOST_CLIPPED * float(counts.sum())
     high, low = (
-        _end(np.append(counts[SIZES], followed(counts[side], noisy[side], scale)), cost, most)
+        _end(np.append(counts[SIZES], counts_after_last_filled(counts[side], noisy[side], scale)), cost, most)
         for side in (slice(SIZES + 1, None), slice(SIZES - 1, None, -1))
     )
     return (-low, high) if low or high else (Fraction(0), Fraction(2) ** LOWEST)

@@ -6,7 +6,7 @@ Claim
 Requires
     A `size` that was declared, where neighbors replace one unit: it is public there, and nowhere else.
 Relies on
-    `planning.auto_bounds.floor`.
+    `planning.auto_bounds.filled_threshold`.
 Proof
     By reading. A stated part lies between 0 and `MOST`. Otherwise it is a twentieth for each limit and a tenth for
     bounds, or with a public number of units the first of some larger ones at which half of the units, in four bins next
@@ -27,7 +27,7 @@ from fractions import Fraction
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import fraction
-from discreet.planning.auto_bounds import COUNTS, SIZES, floor
+from discreet.planning.auto_bounds import COUNTS, SIZES, filled_threshold
 
 LIMIT_PART = Fraction(1, 20)
 """Of epsilon or rho, for each limit that is to be chosen."""
@@ -78,4 +78,4 @@ def parts(
 
 def _shows(units: int, scale: Fraction, bins: int) -> bool:
     """Whether half of the units would show in four bins."""
-    return floor(scale, bins, TOGETHER) <= units / 2
+    return filled_threshold(scale, bins, TOGETHER) <= units / 2

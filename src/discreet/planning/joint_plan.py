@@ -5,7 +5,7 @@ Claim
     `has_joint_totals` holds.
 Requires
     Blocks of counts of rows and sums, one total each, whose totals an engine computes as their plan says; of a unit in
-    more groups than it may count in, an entry of a sum that is nearer to zero by `room` of it.
+    more groups than it may count in, an entry of a sum that is nearer to zero by `rounding_slack` of it.
 Relies on
     `mechanisms.joint_totals`; the lattice, whose integers are clipped to its ends; `engines.contribution_weights`.
 Proof
@@ -72,7 +72,7 @@ def joined(query: Query, blocks: Sequence[PricedBlock], epsilon: Fraction) -> tu
     return made, [replace(block, part=part) for block, part in zip(blocks, made.parts(), strict=True)]
 
 
-def room(plan: Plan, block: PricedBlock) -> int:
+def rounding_slack(plan: Plan, block: PricedBlock) -> int:
     """By how much a sum comes nearer to zero where its unit is scaled down by its groups."""
     whole = [b.steps for b in plan.blocks if plan.joint and b.block.form is forms.COUNT and b.block.where is None]
     return -(-block.steps // whole[0]) if whole else 0

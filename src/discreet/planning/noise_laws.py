@@ -127,7 +127,9 @@ class Price:
         """The mechanism that spends a share on totals of this sensitivity."""
         bound, exact = sensitivity
         if self.law is Law.STAIRCASE and alone:
-            return stairs(bound, self.epsilon * share) or Laplace(sensitivity=bound, epsilon=self.epsilon * share)
+            return staircase_if_better(bound, self.epsilon * share) or Laplace(
+                sensitivity=bound, epsilon=self.epsilon * share
+            )
         if self.law is not Law.GAUSSIAN:
             return Laplace(sensitivity=bound, epsilon=self.epsilon * share)
         square = exact if self.rho is None else bound**2  # its own event is to cost no more than its share of rho
@@ -147,10 +149,13 @@ class Price:
 
 
 @lru_cache(maxsize=256)
-def stairs(bound: Fraction, epsilon: Fraction) -> Staircase | None:
+def staircase_if_better(bound: Fraction, epsilon: Fraction) -> Staircase | None:
     """Staircase noise for lone integers that move by `bound`, where it is clearly better than Laplace noise.
 
-    >>> stairs(Fraction(1000), Fraction(1)) is None, stairs(Fraction(1000), Fraction(5)) is None
+    >>> (
+    ...     staircase_if_better(Fraction(1000), Fraction(1)) is None,
+    ...     staircase_if_better(Fraction(1000), Fraction(5)) is None,
+    ... )
     (True, False)
     """
     other = Laplace(sensitivity=bound, epsilon=epsilon)

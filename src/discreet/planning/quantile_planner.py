@@ -28,7 +28,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import root_below
 from discreet.planning.aggregates import MAX, Aggregate
@@ -85,7 +85,7 @@ def ranks_at(query: Query, parts: list[Fraction], offer: Price) -> tuple[list[Pr
     if offer.rho is None:
         return price_ranks(query, parts, offer.epsilon)
     tried, _ = price_ranks(query, parts, Fraction(1))  # its rho grows with the square of epsilon
-    rhos = [concentrated(one.cuts.event)[0] for one in tried]
+    rhos = [zcdp_of_event(one.cuts.event)[0] for one in tried]
     epsilons = [part * root_below(offer.rho * part / rho) for part, rho in zip(parts, rhos, strict=True)]
     found, columns = price_ranks(query, epsilons, Fraction(1))
     return [replace(one, share=part) for one, part in zip(found, parts, strict=True)], columns

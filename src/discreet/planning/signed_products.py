@@ -14,7 +14,7 @@ Proof
     <= 1. Sums of a and b alone would move by 2 in L1 norm: each is known from such a pair with half of their
     variance, since a is the sum of two totals with noise of half the scale. With u - 1/2 = w/2 and v = (1 + w_v)/2: (u
     - 1/2)² = (1 + (2w² - 1))/8, (u_k - 1/2)(u_l - 1/2) = w_k w_l / 4, and (u - 1/2) v = (w + w w_v)/4. The products
-    that matter alike are paired. How much each matters, `matters` takes from a line that explains half of what
+    that matter alike are paired. How much each matters, `error_weight` takes from a line that explains half of what
     v varies by, over predictors that are spread evenly, have nothing to do with each other and share it alike: with r_l
     the error of the sum of f_l (v - f'B), a slope is off by 12 r_l, and the height at the middle by r_0. The height
     there is spread evenly, and r_0 enters slopes by the means of the predictors, which are not at 1/2. All of it
@@ -64,24 +64,24 @@ def product_pairs(predictors: int) -> tuple[tuple[Product, ...], ...]:
     places = range(-1, predictors)
 
     def weight(one: Product) -> float:
-        return sum(matters(one, place, predictors) for place in places)
+        return sum(error_weight(one, place, predictors) for place in places)
 
     ordered = sorted(products(predictors), key=weight, reverse=True)
     return tuple(tuple(ordered[i : i + 2]) for i in range(0, len(ordered), 2))
 
 
-def matters(one: Product, place: int, predictors: int) -> float:
+def error_weight(one: Product, place: int, predictors: int) -> float:
     """The square of what the noise in a product counts for in a slope, or, at place -1, in the height at 0."""
     off = _residual(one, -1, predictors)
     if place >= 0:
         return (_residual(one, place, predictors) + EVEN * off) / EVEN**2
-    return off + sum(matters(one, k, predictors) for k in range(predictors)) / 4
+    return off + sum(error_weight(one, k, predictors) for k in range(predictors)) / 4
 
 
 def twins_matter(predictors: int, place: int, block: int) -> float:
     """The same of all totals of one block of a line."""
     own = product_pairs(predictors)[block]
-    return len(own) * sum(matters(one, place, predictors) for one in own)
+    return len(own) * sum(error_weight(one, place, predictors) for one in own)
 
 
 def _residual(one: Product, place: int, predictors: int) -> float:
@@ -121,7 +121,7 @@ def forms_of_line(parts: Sequence[Reals], scales: Sequence[float], predictors: i
     return np.concatenate(parts, axis=-1) / widths, squares, crossed
 
 
-def evenly(rows: float, predictors: int) -> list[Reals]:
+def evenly_spread_totals(rows: float, predictors: int) -> list[Reals]:
     """The totals of values spread evenly over their ranges, which have nothing to do with each other."""
     means: dict[Product, float] = {(): rows, **{(k, k): -rows / 3 for k in range(predictors)}}
     found = []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 
 if TYPE_CHECKING:  # what they return, for a type checker alone
     from discreet.choices.choose_candidate import Choice
@@ -35,7 +35,7 @@ def application(name: str, *, priced: bool = True) -> Any:
     return getattr(import_module(APPLICATIONS[name]), name if priced else f"{name}_question")
 
 
-def asked(name: str, of: tuple[Any, ...], options: Mapping[str, Any], price: Mapping[str, Any]) -> Any:
+def ask_application(name: str, of: tuple[Any, ...], options: Mapping[str, Any], price: Mapping[str, Any]) -> Any:
     """The answer at a price; the question, where nothing is said of one."""
     if (
         price["epsilon"] is None
@@ -79,7 +79,7 @@ class Applications:
         fresh: bool = False,
     ) -> Clusters: ...
 
-    @worded(".kmeans(['age', 'visits'], n_clusters=3, epsilon=1)")
+    @with_usage_hint(".kmeans(['age', 'visits'], n_clusters=3, epsilon=1)")
     def kmeans(
         self,
         columns: Sequence[str],
@@ -104,7 +104,7 @@ class Applications:
         limits = {"max_groups": max_groups, "max_rows": max_rows}
         options = {"n_clusters": n_clusters, "algorithm": algorithm, "rounds": rounds, **limits}
         price = {"epsilon": epsilon, "rho": rho, "fresh": fresh}
-        found: Clusters | UnpricedQuestion[Clusters] = asked("kmeans", (self, columns), options, price)
+        found: Clusters | UnpricedQuestion[Clusters] = ask_application("kmeans", (self, columns), options, price)
         return found
 
     @overload
@@ -133,7 +133,7 @@ class Applications:
         fresh: bool = False,
     ) -> Top: ...
 
-    @worded(".top('plan', k=3, epsilon=0.1)")
+    @with_usage_hint(".top('plan', k=3, epsilon=0.1)")
     def top(
         self,
         column: str,
@@ -162,7 +162,7 @@ class Applications:
         """
         options = {"k": k, "keys": keys, "order": order}
         price = {"epsilon": epsilon, "rho": rho, "delta": delta, "fresh": fresh}
-        found: Top | UnpricedQuestion[Top] = asked("top", (self, column), options, price)
+        found: Top | UnpricedQuestion[Top] = ask_application("top", (self, column), options, price)
         return found
 
     @overload
@@ -188,7 +188,7 @@ class Applications:
         fresh: bool = False,
     ) -> Choice: ...
 
-    @worded(".choose([17, 18, 21], score=lambda c: _.age == c, epsilon=0.1)")
+    @with_usage_hint(".choose([17, 18, 21], score=lambda c: _.age == c, epsilon=0.1)")
     def choose(
         self,
         candidates: Sequence[Any],
@@ -223,10 +223,10 @@ class Applications:
         """
         options = {"score": score, "max_rows": max_rows}
         price = {"epsilon": epsilon, "rho": rho, "fresh": fresh}
-        found: Choice | UnpricedQuestion[Choice] = asked("choose", (self, candidates), options, price)
+        found: Choice | UnpricedQuestion[Choice] = ask_application("choose", (self, candidates), options, price)
         return found
 
-    @worded(".hierarchy(['state', 'county'], keys=dp.public_keys(...))")
+    @with_usage_hint(".hierarchy(['state', 'county'], keys=dp.public_keys(...))")
     def hierarchy(
         self,
         levels: Sequence[str],
@@ -256,7 +256,7 @@ class Applications:
         found: PathGroups = application("hierarchy")(self, levels, keys=keys, cells=cells, **limits)
         return found
 
-    @worded(".series(by='day', start='2026-01-01')")
+    @with_usage_hint(".series(by='day', start='2026-01-01')")
     def series(
         self,
         by: str,
@@ -301,7 +301,7 @@ class Applications:
         found: SeriesTable = application("series")(self, by, start=start, every=every, **options, **late_rows)
         return found
 
-    @worded(".refreshed(data, version=2)")
+    @with_usage_hint(".refreshed(data, version=2)")
     def refreshed(self, data: Any, *, version: str | int, **stated: Any) -> Self:
         """A new version of this table, with the rows of `data`, under the same name, unit, neighbors and budget.
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery, expected
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.inference.interval_propagation import HIGH, LOW
 from discreet.language.checked_expressions import Kind
 from discreet.planning.aggregates import Aggregate
@@ -20,7 +20,7 @@ from discreet.planning.contribution_limits import stated_limits
 from discreet.planning.group_keys import Keys
 from discreet.planning.mixed_batch_plan import MixedBatchQuery
 from discreet.planning.plan import Query, StatedLimits
-from discreet.query.batch_cells import Moved, attributes, common_relation, moved, with_codes
+from discreet.query.batch_cells import Moved, attributes, common_relation, rewrite_over_relation, with_codes
 from discreet.query.batch_question import BatchQuestion, check_added, check_cells
 from discreet.query.listed_batch_question import ListedBatchQuestion
 from discreet.query.mixed_batch_question import MixedBatchQuestion
@@ -54,7 +54,7 @@ def batch(
 ) -> MixedBatchQuestion: ...
 
 
-@worded("dp.batch(by_plan=question, by_age=other)")
+@with_usage_hint("dp.batch(by_plan=question, by_age=other)")
 def batch(
     questions: Mapping[str, Asked] | None = None,
     /,
@@ -166,7 +166,7 @@ def _check(name: object, question: object) -> None:
 def _batch_of(names: Sequence[str], queries: Sequence[Query], limits: StatedLimits) -> BatchQuery:
     """The common cells of some questions, and each question as a table of them."""
     base = common_relation(queries)
-    questions = [moved(query, base) for query in queries]
+    questions = [rewrite_over_relation(query, base) for query in queries]
     columns = attributes(questions, queries)
     sizes = tuple(len(column.values) for column in columns)
     aggregates, places = _shared(questions)

@@ -88,7 +88,7 @@ class Moved:
     aggregates: tuple[Aggregate, ...]
 
 
-def moved(query: Query, base: ops.Relation) -> Moved:
+def rewrite_over_relation(query: Query, base: ops.Relation) -> Moved:
     """A question over the common relation, its filters as conditions."""
     conditions: list[ops.Value] = []
     op = query.relation.op()

@@ -10,7 +10,7 @@ import ibis.expr.types as ir
 from ibis.common.deferred import Deferred
 
 from discreet.errors import AS_WRITTEN, InvalidQuery, expected
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.language.column_names import check_name
 from discreet.language.possible_values import possible_results
 from discreet.language.public_bins import bins
@@ -60,7 +60,7 @@ class ColumnVerbs(Chain):
         table = self._with(relation, {name: self._columns[name] for name in chosen}, chosen)
         return table._recorded(self, "select", names=chosen)
 
-    @worded(".rename(years='age')")
+    @with_usage_hint(".rename(years='age')")
     def rename(self, /, names: Mapping[str, str] | None = None, **more: str) -> Self:
         """Columns under new names, written new="old" or {"new": "old"}, as in Ibis; they stay what they were.
 
@@ -90,7 +90,7 @@ class ColumnVerbs(Chain):
         keys = {new_names.get(name, name): known for name, known in self._keys.items()}
         return self._with(relation, columns, kept, keys=keys)._recorded(self, "rename", names=new_names)
 
-    @worded(".drop('age')")
+    @with_usage_hint(".drop('age')")
     def drop(self, *names: Any) -> Self:
         """All columns but these; the privacy unit goes along unseen where it is one of them.
 
@@ -104,7 +104,7 @@ class ColumnVerbs(Chain):
             raise InvalidQuery(expected("some of the columns", "names", sorted(left_out), cure))
         return self.select(*(name for name in self._columns if name not in left_out))
 
-    @worded(".cast({'age': 'float64'})")
+    @with_usage_hint(".cast({'age': 'float64'})")
     def cast(self, types: Mapping[str, Any], *, failed: object = ...) -> Self:
         """Columns as other types. A cast that can fail needs a value for failures: `failed=None` makes them NULL.
 
@@ -123,7 +123,7 @@ class ColumnVerbs(Chain):
             raise InvalidQuery(expected("columns to cast", "types", {}, "write .cast({'age': 'float64'})."))
         return self.mutate(**made)
 
-    @worded(".fill_null({'age': 0})")
+    @with_usage_hint(".fill_null({'age': 0})")
     def fill_null(self, values: Mapping[str, Any]) -> Self:
         """Columns with a constant, or an expression, in place of NULL.
 
@@ -137,7 +137,7 @@ class ColumnVerbs(Chain):
         own = {self._name(name): value for name, value in filled.items()}
         return self.mutate(**{name: lambda t, name=name: t[name].fill_null(own[name]) for name in own})
 
-    @worded(".cut('age', [0, 18, 65])")
+    @with_usage_hint(".cut('age', [0, 18, 65])")
     def cut(self, column: Any, edges: Any, *, name: str | None = None, labels: Any = None) -> Self:
         """A new column with the public bin that a number or date falls into, and whose keys are public at once.
 

@@ -38,7 +38,7 @@ def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[st
             "totals": [*map(block_facts, plan.blocks), *map(_ranks, plan.ranks), *map(_values, plan.values)],
             "confidence": confidence,
             "intervals": GIVEN if plan.shown else FROM_BELOW if plan.values else INTERVALS,
-            "rounding": drowned(plan),
+            "rounding": rows_below_noise(plan),
             "also priced": _others(plan, confidence, assumed_rows(assume)),
             "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
             "sql": statement,
@@ -225,7 +225,7 @@ def _rounding(block: PricedBlock) -> str:
     return f"{block.rounding * block.steps * float(block.lattice.step):.2g}"
 
 
-def drowned(plan: Plan) -> str:
+def rows_below_noise(plan: Plan) -> str:
     """Up to how many rows, all rounded in one direction, rounding stays below one standard deviation of the noise."""
     rows = min((b.scale / b.rounding for b in plan.blocks if b.rounding), default=None)
     return "none: integers as they are" if rows is None else f"less than the noise for fewer than {rows:.1g} rows"

@@ -17,7 +17,7 @@ from discreet.planning.noise_laws import Law
 from discreet.planning.plan import PricedBlock
 from discreet.planning.range_errors import bin_forms
 from discreet.planning.strategy_families import PREFIXES, RANGES
-from discreet.query.explain import assumed_rows, block_facts, drowned, error_of, promise
+from discreet.query.explain import assumed_rows, block_facts, error_of, promise, rows_below_noise
 from discreet.query.explanation import Accuracy, Explanation
 
 WORST = "worst"
@@ -58,7 +58,7 @@ def explain_batch(
             "totals": [block_facts(one) for one in _measured(plan)],
             "confidence": confidence,
             "intervals": INTERVALS,
-            "rounding": drowned(plan.cells),
+            "rounding": rows_below_noise(plan.cells),
             "also priced": [
                 {
                     "mechanism": f"{other.law.value} on {other.strategy.family}",

@@ -13,7 +13,7 @@ from discreet.language.checked_expressions import shown
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.planning.aggregates import COUNT, MEAN, SUM, UNITS
-from discreet.planning.auto_bounds import TOGETHER, floor
+from discreet.planning.auto_bounds import TOGETHER, filled_threshold
 from discreet.planning.narrower_bounds import stated_ends
 from discreet.planning.open_question_plan import OpenQuestionPlan, Subject, UnitHistogram
 from discreet.planning.plan import Query
@@ -85,7 +85,9 @@ def _chosen(histogram: UnitHistogram) -> dict[str, str]:
     """How many units it takes to find something, and by which rule it is chosen."""
     if histogram.subject not in WORST:
         return {}
-    one, many = (math.ceil(floor(histogram.noise.scale, histogram.bins, width)) for width in (1, TOGETHER[-1]))
+    one, many = (
+        math.ceil(filled_threshold(histogram.noise.scale, histogram.bins, width)) for width in (1, TOGETHER[-1])
+    )
     found = f"where {one:,} units are in one bin, or {many:,} in {TOGETHER[-1]} next to each other"
     return {"finds": found, "chosen": WORST[histogram.subject]}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from discreet.guesses.misfit_calls import worded
-from discreet.query.application_verbs import asked
+from discreet.guesses.misfit_calls import with_usage_hint
+from discreet.query.application_verbs import ask_application
 
 if TYPE_CHECKING:  # what they return, for a type checker alone
     from discreet.distinct_values.count_distinct import DistinctValues
@@ -26,7 +26,7 @@ class LowerBounds:
         self, column: str, *, epsilon: object, max_values: int | str = "auto", fresh: bool = False
     ) -> DistinctValues: ...
 
-    @worded(".count_distinct('city', epsilon=0.5)")
+    @with_usage_hint(".count_distinct('city', epsilon=0.5)")
     def count_distinct(
         self, column: str, *, epsilon: object = None, max_values: int | str = "auto", fresh: bool = False
     ) -> DistinctValues | UnpricedQuestion[DistinctValues]:
@@ -53,7 +53,7 @@ class LowerBounds:
         """
         options, price = {"max_values": max_values}, {"epsilon": epsilon, "fresh": fresh}
         found: DistinctValues | UnpricedQuestion[DistinctValues]
-        found = asked("count_distinct", (self, column), options, price)
+        found = ask_application("count_distinct", (self, column), options, price)
         return found
 
 
@@ -76,7 +76,7 @@ class TruncatedTotals:
         fresh: bool = False,
     ) -> TruncatedTotal: ...
 
-    @worded(".truncated_total(_.minutes, epsilon=0.5)")
+    @with_usage_hint(".truncated_total(_.minutes, epsilon=0.5)")
     def truncated_total(
         self,
         value: Any = None,
@@ -110,5 +110,5 @@ class TruncatedTotals:
         options = {"limit": limit, "most": most}
         price = {"epsilon": epsilon, "fresh": fresh}
         found: TruncatedTotal | UnpricedQuestion[TruncatedTotal]
-        found = asked("truncated_total", (self, value), options, price)
+        found = ask_application("truncated_total", (self, value), options, price)
         return found

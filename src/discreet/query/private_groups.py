@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from discreet.errors import InvalidQuery, expected, printable
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.guesses.near_names import line_for
 from discreet.guesses.table_words import GROUPS_WORDS
 from discreet.planning.group_keys import Keys
@@ -79,7 +79,7 @@ class PrivateGroups(Unreleased):
     @overload
     def histogram(self, column: Any, bins: Any = 10, *, ranges: Literal[True, "prefixes"]) -> GroupedRangesQuestion: ...
 
-    @worded("people.group_by('plan').histogram('age', bins=10)")
+    @with_usage_hint("people.group_by('plan').histogram('age', bins=10)")
     def histogram(self, column: Any, bins: Any = 10, *, ranges: bool | str = False) -> Question | GroupedRangesQuestion:
         """How many rows there are in each bin of a column, in each group; arguments as of `PrivateTable.histogram`.
 

@@ -16,7 +16,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, printable
 from discreet.exact.amounts import fraction
 from discreet.exact.given_values import flag
 from discreet.guesses.calculations import NoArithmetic
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.guesses.near_names import NearNames, line_for
 from discreet.guesses.table_words import QUESTION
 from discreet.inference.post_processing import AfterNoise, Processing, expectation
@@ -130,7 +130,7 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         found = self._priced((epsilon, delta, rho, None), None, 0.95, weights, ())
         return replace(found.placeholder_plan, event=found.event) if isinstance(found, OpenQuestionPlan) else found
 
-    @worded(".rounds({'count': 0.05}, relative=True, up_to=0.5)")
+    @with_usage_hint(".rounds({'count': 0.05}, relative=True, up_to=0.5)")
     def rounds(
         self,
         within: Mapping[str, object] | None,
@@ -158,7 +158,7 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
             self._query, within, up_to=up_to, relative=relative, confidence=level(confidence), weights=weights
         )
 
-    @worded(".explain(epsilon={})")
+    @with_usage_hint(".explain(epsilon={})")
     def explain(
         self,
         *,
@@ -257,7 +257,7 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         to: str | os.PathLike[str],
     ) -> AnswerFile: ...
 
-    @worded(".release(epsilon={})")
+    @with_usage_hint(".release(epsilon={})")
     def release(
         self,
         *,

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import ibis.expr.operations as ops
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.language.allow_list import too_deep
 from discreet.language.checked_expressions import Measure
 from discreet.planning.group_keys import UNKNOWN, UNKNOWN_BY_COUNT
@@ -82,7 +82,7 @@ MOST_AFTER = 50
 """Steps after the noise."""
 
 
-@worded("dp.question(document, {'people': people})")
+@with_usage_hint("dp.question(document, {'people': people})")
 def question(document: Mapping[str, Any], tables: Mapping[str, Known]) -> Asked:
     """The question that a document says, asked of the tables that are handed in by name.
 

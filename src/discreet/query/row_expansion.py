@@ -37,7 +37,7 @@ import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.given_values import flag
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.language.checked_expressions import Kind, Value
 from discreet.language.literals import constant
 from discreet.language.possible_values import possible_results
@@ -61,7 +61,7 @@ LISTED = "write .unnest(code=[_.first, _.second]); or .unnest(word=_.text.split(
 class RowExpansion(ColumnVerbs):
     """The verbs that make several rows of one."""
 
-    @worded("people.unnest(code=['first', 'second'])")
+    @with_usage_hint("people.unnest(code=['first', 'second'])")
     def unnest(
         self, /, *unnamed: Never, max_items: int | None = None, raise_limits: bool = False, **lists: Any
     ) -> Self:
@@ -86,7 +86,7 @@ class RowExpansion(ColumnVerbs):
             raise InvalidQuery(f"Expected a name for each list, got {got}.\nHint: {LISTED}")
         return self._unnested(lists, max_items=max_items, raise_limits=raise_limits)
 
-    @worded("people.pivot_longer(['first', 'second'], names_to='which', values_to='code')")
+    @with_usage_hint("people.pivot_longer(['first', 'second'], names_to='which', values_to='code')")
     def pivot_longer(
         self, columns: Any, *, names_to: str = "name", values_to: str = "value", raise_limits: bool = False
     ) -> Self:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from discreet.errors import InvalidQuery, expected
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.language.column_names import check_name
 from discreet.planning.aggregates import AT_LEAST, COUNT, DISTINCT, UNITS, Aggregate, Statistic
 from discreet.planning.contribution_limits import capped_limits, check_moved, stated_limits
@@ -133,7 +133,7 @@ class PrivateTable(
         groups = PrivateGroups(table, found, capped_limits(limits, table._most_rows), asked)
         return groups if wanted is None else GroupingSets(groups, wanted)
 
-    @worded("people.crosstabs('plan', 'sex', ways=2)")
+    @with_usage_hint("people.crosstabs('plan', 'sex', ways=2)")
     def crosstabs(
         self,
         *names: Any,
@@ -168,7 +168,7 @@ class PrivateTable(
         bound = {name: self._bound(written) for name, written in aggregates.items()}
         return self._question(None, self._ungrouped(), self._aggregates(bound, ()), RecordedQuestion(self, bound))
 
-    @worded("people.regress('visits', 'age')")
+    @with_usage_hint("people.regress('visits', 'age')")
     def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
         """The least-squares line of one column over another: ``slope``, and ``intercept``, its height at 0.
 
@@ -185,7 +185,7 @@ class PrivateTable(
         limits = StatedLimits(max_groups=1, max_rows=declared.max_rows, auto=declared.auto_limits - {"max_groups"})
         return capped_limits(limits, self._most_rows)
 
-    @worded("people.count().release(epsilon=0.1)")
+    @with_usage_hint("people.count().release(epsilon=0.1)")
     def count(self, where: Any = None) -> Question:
         """How many rows there are.
 
@@ -195,7 +195,7 @@ class PrivateTable(
         """
         return self._single("count", COUNT, where)
 
-    @worded("people.nunique().release(epsilon=0.1)")
+    @with_usage_hint("people.nunique().release(epsilon=0.1)")
     def nunique(self, where: Any = None) -> Question:
         """How many units there are.
 
@@ -228,7 +228,7 @@ class PrivateTable(
         ranges: Literal[True, "prefixes"],
     ) -> RangesQuestion: ...
 
-    @worded("people.histogram('age', bins=10)")
+    @with_usage_hint("people.histogram('age', bins=10)")
     def histogram(
         self,
         column: Any,

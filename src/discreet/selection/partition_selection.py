@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, count, fraction, positive, proper_delta
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.mechanisms.selection_probabilities import exact_counts
 from discreet.mechanisms.threshold import UNLISTED
 from discreet.noise.entropy import RandomWords, fresh_words
@@ -71,7 +71,7 @@ class KeySelection(HasLoss):
     method: str = "auto"
     law: OptimalKeys | GaussianKeys = field(repr=False, compare=False)
 
-    @worded("dp.KeySelection(epsilon={}, delta={}, max_groups=1)")
+    @with_usage_hint("dp.KeySelection(epsilon={}, delta={}, max_groups=1)")
     def __init__(self, *, epsilon: object, delta: object, max_groups: int = 1, method: str = "auto") -> None:
         cost = positive("epsilon", epsilon)
         if cost > LARGEST_EPSILON:

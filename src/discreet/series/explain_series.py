@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.noise_laws import Law
-from discreet.query.explain import block_facts, drowned, error_of, promise
+from discreet.query.explain import block_facts, error_of, promise, rows_below_noise
 from discreet.query.explanation import Explanation, as_text
 from discreet.series.series_plan import SeriesPlan
 
@@ -30,7 +30,7 @@ def account(plan: SeriesPlan, terms: Mapping[str, Any], statement: str, confiden
             "totals": [block_facts(block) for block in _measured(plan)],
             "confidence": confidence,
             "intervals": INTERVALS,
-            "rounding": drowned(plan.plan),
+            "rounding": rows_below_noise(plan.plan),
             "also priced": [],
             "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
             "sql": statement,

@@ -9,14 +9,14 @@ Requires
     As `series_plan` and `series_record`.
 Relies on
     `series_record`: one opening, one draw for each step. `series_plan`: what the charge pays for. `kept_step_totals`,
-    where the curator keeps totals. `engines.shielded`: a failure shows nothing of the rows.
+    where the curator keeps totals. `engines.engine.hide_failure_details`: a failure shows nothing of the rows.
 Proof
     By reading `publish`: all checks come first; `Budget.opened` next, which records the charge with the opening; then,
     while steps are missing, and the charge on record is that of the plan, `_drawn` looks at the rows, measures the
     missing steps with noise of their own, and returns bytes; `Budget.published` keeps them if nobody was faster, and
     what is shown is read from the ledger afterwards. The exact totals and a draw that came second live in frames below
-    `shielded` alone. What is thrown away is independent of what a later look draws, and whether it is depends on the
-    curator, who has not seen it either.
+    `hide_failure_details` alone. What is thrown away is independent of what a later look draws, and whether it is
+    depends on the curator, who has not seen it either.
 Rounding
     None here.
 Source
@@ -54,7 +54,7 @@ from numpy.typing import NDArray
 
 from discreet.curator.protected_table import Protected
 from discreet.curator.transaction import charge_to, once
-from discreet.engines.engine import shielded
+from discreet.engines.engine import hide_failure_details
 from discreet.errors import BudgetExceeded, InvalidParameter, InvalidQuery, LedgerError, expected, printable
 from discreet.ledger.budget import Budget
 from discreet.ledger.hash_chain import DAMAGED
@@ -121,7 +121,7 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
         else:  # each time: what was published meanwhile may be of another copy of the folder
             totals = partial(kept_totals(source, question, (key, stored), points), plan, last)
         look = partial(_drawn, source, plan, totals, first)
-        drawn = shielded(partial(shielded, look))
+        drawn = hide_failure_details(partial(hide_failure_details, look))
         _check_open(budget, payer)
         budget.published(key, len(points) + 1, drawn)
         points = points_of(budget.points(key))

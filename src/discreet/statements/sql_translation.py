@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
-from discreet.guesses.misfit_calls import worded
+from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.query.public_table import PublicTable
 from discreet.query.shared_table import SharedTable
 from discreet.query.table import PrivateTable, Question
@@ -31,7 +31,7 @@ AFTER = ("having", "qualify", "windows", "order", "limit", "offset")
 LIMITS_HINT = "In SQL they go to dp.sql(..., keys=..., max_groups=..., max_rows=...), or to dp.protect(...)."
 
 
-@worded("dp.sql('SELECT COUNT(*) AS n FROM people', people=people)")
+@with_usage_hint("dp.sql('SELECT COUNT(*) AS n FROM people', people=people)")
 def sql(
     text: str,
     /,

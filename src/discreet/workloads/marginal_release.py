@@ -47,7 +47,7 @@ from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.workloads import neighbors_of
 from discreet.workloads.records import LARGEST, clipped_codes
-from discreet.workloads.residual_tables import centered, kept, moved, residual, spread
+from discreet.workloads.residual_tables import centered, centered_variance, residual, spread, squared_sensitivity
 
 if TYPE_CHECKING:
     from discreet.workloads.marginals import Marginals, MarginalStrategy
@@ -131,9 +131,9 @@ def release(
     source, events, noisy = words or fresh_words(), [], {}
     for subset, part in zip(stated.subsets, strategy.parts(rho), strict=True):
         sizes = [stated.sizes[name] for name in subset]
-        mechanism = Gaussian(sensitivity=root_above(Fraction(units**2 * moved(sizes))), rho=part)
+        mechanism = Gaussian(sensitivity=root_above(Fraction(units**2 * squared_sensitivity(sizes))), rho=part)
         exact = residual(_marginal(codes, stated, subset))
-        noisy[subset] = centered(mechanism.add_noise(exact, source)), mechanism.variance * kept(sizes)
+        noisy[subset] = centered(mechanism.add_noise(exact, source)), mechanism.variance * centered_variance(sizes)
         events.append(mechanism.event)
     return NoisyMarginals({one: _table(one, stated, noisy) for one in stated.sets}, composed(*events))
 

@@ -46,7 +46,7 @@ from discreet.exact.cached_property import cached_property
 from discreet.noise.entropy import RandomWords
 from discreet.privacy.definitions import Neighbors
 from discreet.workloads.marginal_release import NoisyMarginals, release
-from discreet.workloads.residual_tables import kept, moved
+from discreet.workloads.residual_tables import centered_variance, squared_sensitivity
 
 Set = tuple[str, ...]
 Reals = NDArray[np.float64]
@@ -155,11 +155,11 @@ class Marginals:
 
     @cached_property
     def _moved(self) -> Reals:
-        return np.array([float(moved([self.sizes[name] for name in one])) for one in self.subsets])
+        return np.array([float(squared_sensitivity([self.sizes[name] for name in one])) for one in self.subsets])
 
     @cached_property
     def _kept(self) -> Reals:
-        return np.array([kept([self.sizes[name] for name in one]) for one in self.subsets])
+        return np.array([centered_variance([self.sizes[name] for name in one]) for one in self.subsets])
 
     def total(self) -> MarginalStrategy:
         """The shares of rho for the least weighted sum of variances over all cells."""

@@ -54,7 +54,7 @@ from discreet.workloads.cell_tables import (
     over,
     summed_to,
 )
-from discreet.workloads.residual_tables import centered, moved, residual, spread
+from discreet.workloads.residual_tables import centered, residual, spread, squared_sensitivity
 
 PARTS = 2**60
 
@@ -77,7 +77,9 @@ class ResidualStrategy:
         for table in self._tables:
             for subset, variance in self._variances_of(table).items():
                 values[subset] = values.get(subset, 0.0) + table.weight * float(variance.sum())
-        roots = {subset: math.sqrt(moved(self._sizes(subset)) * value) for subset, value in values.items()}
+        roots = {
+            subset: math.sqrt(squared_sensitivity(self._sizes(subset)) * value) for subset, value in values.items()
+        }
         whole = sum(roots.values())
         self._shares = {
             subset: Fraction(max(1, math.floor(root / whole * (1 - 2.0**-40) * PARTS)), PARTS)
@@ -106,7 +108,7 @@ class ResidualStrategy:
             share=share,
             absolute=math.prod(2 * (size - 1) for size in own),
             squared=partial(_squared, tuple(own), others_of(self.sizes, subset)),
-            apart=2 * moved(own) * least // (least - 1) if own else 2,
+            apart=2 * squared_sensitivity(own) * least // (least - 1) if own else 2,
             rows=math.prod(own),
         )
 

@@ -39,16 +39,16 @@ from numpy.typing import NDArray
 Reals = NDArray[np.float64]
 
 
-def moved(sizes: Sequence[int]) -> int:
+def squared_sensitivity(sizes: Sequence[int]) -> int:
     """The square of the L2 norm by which one record changes a residual table of these sizes.
 
-    >>> moved([2, 3]), moved([])
+    >>> squared_sensitivity([2, 3]), squared_sensitivity([])
     (12, 1)
     """
     return math.prod(size * (size - 1) for size in sizes)
 
 
-def kept(sizes: Sequence[int]) -> float:
+def centered_variance(sizes: Sequence[int]) -> float:
     """The variance that noise of variance 1 in each cell has after `centered`."""
     return math.prod(1 - 1 / size for size in sizes)
 
