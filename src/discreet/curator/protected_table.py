@@ -61,6 +61,7 @@ from discreet.engines.engine import Engine
 from discreet.engines.multi_table_engine import TablePart, several_tables
 from discreet.engines.statement_cache import SEPARATOR
 from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.exact.cached_property import cached_property
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import Charge
 from discreet.ledger.parallel_composition import PartBudget, Parts
@@ -103,7 +104,7 @@ class Protected:
             expected("a table that stays where its budget is", "copy of", self.declaration.name, cure)
         )
 
-    @property
+    @cached_property
     def schema(self) -> sch.Schema:
         """The raw column names and types."""
         return self._engine.schema

@@ -20,7 +20,7 @@ from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
-from discreet.query.explain import explain, protected_unit
+from discreet.query.explain import plan_facts, protected_unit
 from discreet.query.explain_batch import explain_batch
 from discreet.query.explain_mixed_batch import explain_mixed_batch
 from discreet.query.explanation import Explanation
@@ -32,7 +32,7 @@ def claims(plan: Plan) -> dict[str, Any]:
 
     Plans are told apart as objects: that of a release is asked about twice.
     """
-    return _claimed(explain(plan, "", confidence=0.95, assume=None))
+    return _claimed(Explanation(plan_facts(plan, 0.95, None)))
 
 
 @lru_cache(maxsize=1)
@@ -49,9 +49,7 @@ def mixed_batch_claims(plan: MixedBatchPlan) -> dict[str, Any]:
 
 def _claimed(account: Explanation) -> dict[str, Any]:
     """An account without what was not chosen, and without the statement."""
-    facts = dict(account)
-    del facts["sql"], facts["also priced"]
-    return facts
+    return {name: fact for name, fact in account.items() if name not in ("sql", "also priced")}
 
 
 def receipt(plan: Plan, key: str, drawing: Drawing) -> dict[str, Any]:

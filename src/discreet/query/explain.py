@@ -31,19 +31,23 @@ GIVEN = "noise only, per cell, given that it is shown: low ends near the thresho
 
 def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
     """All that is known of a release before it is made."""
+    rows = assumed_rows(assume)
     return Explanation(
-        {
-            **promise(plan),
-            "columns": [_column(plan, column, confidence, assumed_rows(assume)) for column in plan.columns],
-            "totals": [*map(block_facts, plan.blocks), *map(_ranks, plan.ranks), *map(_values, plan.values)],
-            "confidence": confidence,
-            "intervals": GIVEN if plan.shown else FROM_BELOW if plan.values else INTERVALS,
-            "rounding": rows_below_noise(plan),
-            "also priced": _others(plan, confidence, assumed_rows(assume)),
-            "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
-            "sql": statement,
-        }
+        {**plan_facts(plan, confidence, rows), "also priced": _others(plan, confidence, rows), "sql": statement}
     )
+
+
+def plan_facts(plan: Plan, confidence: float, rows: int | None) -> dict[str, Any]:
+    """What a plan promises, of what, and with which errors: the part of the account that a receipt has as well."""
+    return {
+        **promise(plan),
+        "columns": [_column(plan, column, confidence, rows) for column in plan.columns],
+        "totals": [*map(block_facts, plan.blocks), *map(_ranks, plan.ranks), *map(_values, plan.values)],
+        "confidence": confidence,
+        "intervals": GIVEN if plan.shown else FROM_BELOW if plan.values else INTERVALS,
+        "rounding": rows_below_noise(plan),
+        "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
+    }
 
 
 def promise(plan: Plan) -> dict[str, Any]:
