@@ -14,16 +14,16 @@ Relies on
     nor rounded. A binary collation of texts, by which a join, GROUP BY, MIN and MAX agree on what is equal.
 Proof
     Let O(r) be the units of a row r. *The statement.* By induction from the last table, each key of a table stands in
-    `_owners` once, with the least and the largest unit of all rows under it, column by column; a key none of whose rows
-    belongs to anybody does not. Both are equal, in all columns, where there is one unit, so the join keeps the rows
-    with one, once each.
+    `_units_of_keys` once, with the least and the largest unit of all rows under it, column by column; a key none of
+    whose rows belongs to anybody does not. Both are equal, in all columns, where there is one unit, so the join keeps
+    the rows with one, once each.
     *Neighbors.* D' is D without all rows r of all tables for which O(r) has the unit a. For a row r that stays, O'(r) =
     O(r): it has only units other than a, so no row with its key in the next table belongs to a, all of these stay too,
     and keep their units by induction; O(r) is the union of theirs. Hence what D' counts is what D counts of the rows
     that stay. A row that goes has a among its units: it counted for a alone, or for nobody. What is shown of a unit
     is a function of it.
-    *Two owners.* A row of several units goes with each of them, as under ON DELETE CASCADE. Were it counted for one of
-    them, by whatever rule, the removal of another would take it from that one; were it left where one owner goes, it
+    *Two units.* A row of several units goes with each of them, as under ON DELETE CASCADE. Were it counted for one of
+    them, by whatever rule, the removal of another would take it from that one; were it left where one unit goes, it
     would come to count for the other. Rows that count for nobody do neither.
 Rounding
     None.
@@ -31,9 +31,9 @@ Source
     Neighbors by foreign keys: Kotsogiannis et al., "PrivateSQL" (2019), section 3; Dong, Fang, Yi, Tao and
     Machanavajjhala, "R2T" (2022), section 3.
 Mutant
-    first-owner-takes-all: a row of two units counts for the least; killed by
+    first-unit-takes-all: a row of two units counts for the least; killed by
     test_a_unit_moves_its_own_rows_and_no_others.
-    owners-of-one-step: of a longer path the least unit alone is carried on; killed by
+    units-of-one-step: of a longer path the least unit alone is carried on; killed by
     test_a_unit_moves_its_own_rows_and_no_others.
     keys-behind-bounds: a foreign key is compared as it is clipped; killed by
     test_keys_are_compared_as_they_are.
@@ -84,19 +84,19 @@ def owned_rows(
     bounds: Mapping[str, tuple[Bound, Bound]],
     wanted: frozenset[str] | None = None,
 ) -> str:
-    """The SQL of the rows that have one owner: the wanted columns, those of the unit, and the hidden ones."""
+    """The SQL of the rows that have one unit: the wanted columns, those of the unit, and the hidden ones."""
     named = _Names(first)
     columns, rows = first.keyed_rows(steps[0].foreign, bounds, wanted)
     shown = [named.column("t", name) for name in columns] + [named.column("p", name) for name in unit]
     hidden = [named.column("p", f"{UNIT}{i}") for i in range(len(unit))]
     met = named.equal(("t", UNIT, 0), ("p", KEY, 0), len(steps[0].foreign))
     alone = named.equal(("p", UNIT, 0), ("p", LARGEST, 0), len(unit))
-    owners = _owners(named, steps, unit)
-    return f"SELECT {_list([*shown, *hidden])} FROM ({rows}) AS t INNER JOIN ({owners}) AS p ON {met} WHERE {alone}"  # noqa: S608 (quoted names)
+    of_keys = _units_of_keys(named, steps, unit)
+    return f"SELECT {_list([*shown, *hidden])} FROM ({rows}) AS t INNER JOIN ({of_keys}) AS p ON {met} WHERE {alone}"  # noqa: S608 (quoted names)
 
 
-def _owners(named: _Names, steps: Sequence[PathStep], unit: Sequence[str]) -> str:
-    """The SQL of the owners under each key of the first step's table: the least and the largest, column by column."""
+def _units_of_keys(named: _Names, steps: Sequence[PathStep], unit: Sequence[str]) -> str:
+    """The SQL of the units under each key of the first step's table: the least and the largest, column by column."""
     step, *rest = steps
     keys, units = len(step.referenced), range(len(unit))
     more = tuple(rest[0].foreign) if rest else tuple(unit)
@@ -106,7 +106,7 @@ def _owners(named: _Names, steps: Sequence[PathStep], unit: Sequence[str]) -> st
     if rest:
         met = named.equal(("t", UNIT, keys), ("p", KEY, 0), len(rest[0].foreign))
         whose, least, largest = "p", (UNIT, 0), (LARGEST, 0)
-        origin = f"{origin} INNER JOIN ({_owners(named, rest, unit)}) AS p ON {met}"
+        origin = f"{origin} INNER JOIN ({_units_of_keys(named, rest, unit)}) AS p ON {met}"
     key = [named.column("t", f"{UNIT}{i}") for i in range(keys)]
     found = [f"{column} AS {named.own(f'{KEY}{i}')}" for i, column in enumerate(key)]
     for function, (prefix, begin), name in (("MIN", least, UNIT), ("MAX", largest, LARGEST)):

@@ -34,10 +34,10 @@ from discreet.planning.plan import PricedValues, Query
 UNIT, VALUE = "unit", "value"
 
 
-def value_pairs(relation: ir.Table, owners: Sequence[ir.Value], value: ir.Value) -> ir.Table:
+def value_pairs(relation: ir.Table, of_unit: Sequence[ir.Value], value: ir.Value) -> ir.Table:
     """The pairs, given the columns that name the unit: none where each row is one."""
-    hidden = [f"{UNIT}_{i}" for i in range(len(owners))]
-    rows = relation.select(**dict(zip(hidden, owners, strict=True)), **{VALUE: value})
+    hidden = [f"{UNIT}_{i}" for i in range(len(of_unit))]
+    rows = relation.select(**dict(zip(hidden, of_unit, strict=True)), **{VALUE: value})
     rows = rows.filter(rows[VALUE].notnull()).distinct()
     by = [rows[one] for one in hidden] or [rows[VALUE]]
     unit = ibis.dense_rank().over(ibis.window(order_by=by)).cast("int64")

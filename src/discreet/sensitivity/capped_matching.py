@@ -48,27 +48,27 @@ def assigned(units: Codes, values: Codes, limits: Sequence[int]) -> list[int]:
         return [0 for _ in limits]
     width = int(values.max()) + 1
     pairs = np.unique(units * width + values)
-    owners, held = pairs // width, pairs % width
-    number = np.bincount(owners)[owners]
-    return [_assigned(owners, held, number, limit) for limit in limits]
+    holders, held = pairs // width, pairs % width
+    number = np.bincount(holders)[holders]
+    return [_assigned(holders, held, number, limit) for limit in limits]
 
 
-def _assigned(owners: Codes, held: Codes, number: Codes, limit: int) -> int:
+def _assigned(holders: Codes, held: Codes, number: Codes, limit: int) -> int:
     few = number <= limit
     free = np.zeros(int(held.max()) + 1, dtype=bool)
     free[held[few]] = True
     left = ~free[held]
-    return int(np.count_nonzero(free)) + _largest_flow(owners[left], held[left], limit)
+    return int(np.count_nonzero(free)) + _largest_flow(holders[left], held[left], limit)
 
 
-def _largest_flow(owners: Codes, held: Codes, limit: int) -> int:
+def _largest_flow(holders: Codes, held: Codes, limit: int) -> int:
     """The largest assignment of some pairs, each there once."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 
-    if not owners.size:
+    if not holders.size:
         return 0
-    units, rows = np.unique(owners, return_inverse=True)
+    units, rows = np.unique(holders, return_inverse=True)
     values, columns = np.unique(held, return_inverse=True)
     source, sink = units.size + values.size, units.size + values.size + 1
     tails = np.concatenate([np.full(units.size, source), rows, units.size + np.arange(values.size)])
