@@ -22,7 +22,7 @@ from discreet.audit.compare_runs import Claim, findings
 from discreet.audit.pipelines import Function, Run
 from discreet.curator import file_release, transaction
 from discreet.mechanisms.laplace import Laplace
-from discreet.planning import batches, key_file
+from discreet.planning import batches, group_key_file
 from discreet.testing.statistics import joint_p, laplace_survival
 from watched_file_release import GROUPS, KEYS, ROWS, SMALL, asked, watched
 
@@ -31,7 +31,7 @@ FALSE_ALARM = 1e-9
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (file_release, key_file):
+    for module in (file_release, group_key_file):
         monkeypatch.setattr(module, "ROWS", SMALL)
     monkeypatch.setattr(batches.of_size, "__defaults__", (SMALL,))
 

@@ -12,8 +12,8 @@ import pytest
 import discreet as dp
 from discreet.engines.postgresql_keys import check_keys, keys_sql, store, store_rows, stored_table, storing
 from discreet.language.checked_expressions import Kind
+from discreet.planning.group_key_file import KeyFile
 from discreet.planning.group_keys import Keys
-from discreet.planning.key_file import KeyFile
 
 
 def listed(folder: Path, columns: dict[str, list[object]], *kinds: Kind) -> KeyFile:

@@ -16,7 +16,7 @@ from discreet.inference.ratio_intervals import PivotNoise
 from discreet.inference.regressions import RegressionLine, line, line_interval
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, WeightedSums
 from discreet.planning.aggregates import Slope
-from discreet.planning.bernstein import Basis, Reals
+from discreet.planning.bernstein_polynomials import Basis, Reals
 from discreet.testing.statistics import clopper_pearson
 
 RUNS = 1500

@@ -16,7 +16,7 @@ from discreet.inference.covariances import Interval
 from discreet.inference.ratio_intervals import PivotNoise
 from discreet.inference.regressions import RegressionLine, line, line_interval
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, WeightedSums
-from discreet.planning.bernstein import Reals
+from discreet.planning.bernstein_polynomials import Reals
 from discreet.planning.signed_products import (
     Product,
     error_weight,

@@ -11,7 +11,7 @@ from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.exact.amounts import fraction
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger_kinds import exists, statement
-from discreet.ledger.ledger_place import place_text
+from discreet.ledger.ledger_location import place_text
 from discreet.ledger.ledger_statement import LedgerStatement
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from discreet.cli.messages import print_line
 from discreet.cli.options import Format, QueryOptions, option, taking
 from discreet.cli.standard_output import json_text, write_output
 from discreet.errors import InvalidParameter, expected, printable
-from discreet.ledger.ledger_place import place_text as ledger_told
+from discreet.ledger.ledger_location import place_text as ledger_told
 
 app = typer.Typer(add_completion=False)
 

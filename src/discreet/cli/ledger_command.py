@@ -20,7 +20,7 @@ from discreet.cli.table_option import declaration, is_declaration, ledger_of
 from discreet.errors import InvalidParameter, LedgerError, expected, printable
 from discreet.ledger.budget import allowance_of
 from discreet.ledger.ledger_kinds import backup, create, exists, head, statement, verify
-from discreet.ledger.ledger_place import place_text
+from discreet.ledger.ledger_location import place_text
 from discreet.ledger.ledger_statement import LedgerStatement
 from discreet.ledger.level_changes import LevelChange
 from discreet.ledger.privacy_filter import Allowance

@@ -10,7 +10,7 @@ from discreet.cli.options import argument, option
 from discreet.cli.standard_output import write_output
 from discreet.errors import InvalidParameter, expected, printable
 from discreet.ledger.budget import Budget
-from discreet.ledger.ledger_place import place_text
+from discreet.ledger.ledger_location import place_text
 
 
 def raise_allowance(

@@ -11,7 +11,7 @@ from discreet.cli import accounts
 from discreet.cli.messages import print_line
 from discreet.errors import InvalidParameter, expected
 from discreet.ledger.ledger_kinds import exists
-from discreet.ledger.ledger_place import place_text as ledger_told
+from discreet.ledger.ledger_location import place_text as ledger_told
 
 if TYPE_CHECKING:
     from discreet.cli.options import QueryOptions

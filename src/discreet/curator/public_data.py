@@ -14,8 +14,8 @@ from discreet.engines.multi_table_engine import ALL_ROWS
 from discreet.errors import EngineError, InvalidParameter, expected
 from discreet.language.unsupported_columns import unsupported
 from discreet.planning.batches import lines
+from discreet.planning.group_key_file import KeyFile
 from discreet.planning.group_keys import tuples
-from discreet.planning.key_file import KeyFile
 from discreet.privacy.declaration import Declaration
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable

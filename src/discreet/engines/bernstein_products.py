@@ -15,7 +15,7 @@ Proof
 Rounding
     Each polynomial to the nearest of its column's steps, the middle one to the rest.
 Source
-    As `planning.bernstein`.
+    As `planning.bernstein_polynomials`.
 Mutant
     second-column-unclipped: the second column's integers are not clipped after the lattice; killed by
     test_every_column_of_a_product_is_clipped.

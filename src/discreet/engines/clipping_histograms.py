@@ -29,8 +29,8 @@ from discreet.language.checked_expressions import Kind, Value, cast
 from discreet.language.exact_arithmetic import TOTAL, double, integer
 from discreet.language.literals import constant
 from discreet.planning.contribution_bounding import units
+from discreet.planning.group_key_file import KeyFile
 from discreet.planning.group_keys import Keys
-from discreet.planning.key_file import KeyFile
 from discreet.planning.plan import Plan
 
 MOST_LISTED = 10_000

@@ -28,8 +28,8 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.cached_property import cached_property
 from discreet.language.input_barrier import NAME
 from discreet.planning.batches import ROWS, of_size
+from discreet.planning.group_key_file import KeyFile
 from discreet.planning.group_keys import Keys
-from discreet.planning.key_file import KeyFile
 from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Bound, Declaration
 

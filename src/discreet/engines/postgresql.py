@@ -49,8 +49,8 @@ from discreet.engines.statement_cache import SEPARATOR
 from discreet.errors import InvalidQuery, expected
 from discreet.language.input_barrier import NAME, kind_of
 from discreet.planning.batches import of_size
+from discreet.planning.group_key_file import KeyFile
 from discreet.planning.group_keys import Keys
-from discreet.planning.key_file import KeyFile
 from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
 

@@ -20,8 +20,8 @@ from discreet.errors import InvalidQuery
 from discreet.language.checked_expressions import Kind
 from discreet.language.input_barrier import kind_of
 from discreet.planning.batches import ROWS, lines
+from discreet.planning.group_key_file import KeyFile
 from discreet.planning.group_keys import POSITION, Keys
-from discreet.planning.key_file import KeyFile
 from discreet.privacy.declaration import Key
 
 TYPES: dict[Kind, str] = {

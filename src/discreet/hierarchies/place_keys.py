@@ -4,7 +4,7 @@ Claim
     Each public tuple is one leaf, and each beginning of a tuple one node of its level, below the node of its own
     beginning. The groups of `PlaceKeys` are the tuples of some neighboring leaves, each with every cell, once each.
 Requires
-    Distinct tuples, as `planning.group_keys` and `planning.key_file` see to.
+    Distinct tuples, as `planning.group_keys` and `planning.group_key_file` see to.
 Relies on
     Arrow's dictionaries: two values have one code exactly if they are equal, NULL counted as a value.
 Proof

@@ -9,7 +9,8 @@ Claim
 Requires
     Components as released, neither rounded nor made non-negative. The truth is that of the bounded, weighted rows.
 Relies on
-    `planning.bernstein` for the coefficients; `noise.weighted_sums`: the quantile Q is monotone in every |coefficient|.
+    `planning.bernstein_polynomials` for the coefficients; `noise.weighted_sums`: the quantile Q is monotone in every
+    |coefficient|.
 Proof
     Let N, A, B be the noisy sums of 1, u, v, and a = A/N, b = B/N; let a', b' be the true means, x = a' - a, y = b' -
     b, and write F(p, q) for the noisy sum of (u-p)(v-q), and G(p), H(q) for those of (u-p)², (v-q)². Then F(a', b') =
@@ -50,7 +51,7 @@ from numpy.typing import NDArray
 from discreet.exact.amounts import fraction
 from discreet.inference.moments import around
 from discreet.inference.ratio_intervals import PivotNoise
-from discreet.planning.bernstein import Basis, Reals
+from discreet.planning.bernstein_polynomials import Basis, Reals
 
 Interval = tuple[Reals, Reals]
 Known = NDArray[np.bool_]

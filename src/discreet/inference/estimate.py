@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.inference import quantile_estimates
 from discreet.inference.estimators import ESTIMATORS, StatedEnds, lattices_of, widths
-from discreet.planning.bernstein import Reals
+from discreet.planning.bernstein_polynomials import Reals
 from discreet.planning.linear_error import half_width
 from discreet.planning.plan import Column, NoiseClasses, Plan, PricedValues
 

@@ -23,7 +23,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.weighted_sums import LAPLACE, NORMAL
 from discreet.planning import aggregates, forms
 from discreet.planning.aggregates import Aggregate, Statistic
-from discreet.planning.bernstein import Reals
+from discreet.planning.bernstein_polynomials import Reals
 from discreet.planning.column_lattice import ColumnLattice
 from discreet.planning.plan import PricedBlock
 from discreet.planning.signed_products import evenly_spread_totals, forms_of_line

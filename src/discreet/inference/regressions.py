@@ -11,8 +11,8 @@ Requires
     Components as released, neither rounded nor made non-negative; those of a row were rounded by at most `rounding` in
     all. The truth is that of the bounded, weighted rows.
 Relies on
-    `planning.bernstein` and `planning.signed_products` for the coefficients; `noise.weighted_sums`: a quantile is no
-    less than a norm that holds, for all smaller |coefficients| too.
+    `planning.bernstein_polynomials` and `planning.signed_products` for the coefficients; `noise.weighted_sums`: a
+    quantile is no less than a norm that holds, for all smaller |coefficients| too.
 Proof
     Let f = (1, u_1 - 1/2, ..., u_p - 1/2), S the sum of f f' and s that of f v over the rows, S* = S + E and s* = s + e
     the noisy ones, W = S*^-1, B = S^-1 s the truth, b = W s* the estimate, z = b - B, and r = e - EB = s* - S*B, since
@@ -52,7 +52,7 @@ import numpy as np
 
 from discreet.inference.covariances import KNOWN, Interval, Known, shares
 from discreet.inference.ratio_intervals import PivotNoise
-from discreet.planning.bernstein import Basis, Reals
+from discreet.planning.bernstein_polynomials import Basis, Reals
 
 OUTCOME = -1
 """Stands for v among the places of f."""

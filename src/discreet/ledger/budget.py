@@ -18,7 +18,7 @@ from discreet.ledger.budget_levels import LevelVerbs, opened_level
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.ledger import Charge, Entry
 from discreet.ledger.ledger_kinds import ledger_at
-from discreet.ledger.ledger_place import place_text
+from discreet.ledger.ledger_location import place_text
 from discreet.ledger.level_names import is_below
 from discreet.ledger.lookup_arguments import KEY, checked_text, stretch
 from discreet.ledger.privacy_filter import Allowance

@@ -5,7 +5,7 @@ meet, and not in files beside it. They belong to a process, though, which loses 
 file. So each transaction also holds a lock of `ledger_locks`, taken before SQLite first looks at the file. A connection
 lives for one transaction: none holds pages of a file that was replaced, and none lives through a fork.
 
-Not left to SQLAlchemy Core, which leaves all of this to the driver, for a file as for a server (`postgres_store`).
+Not left to SQLAlchemy Core, which leaves all of this to the driver, for a file as for a server (`postgresql_store`).
 """
 
 from __future__ import annotations

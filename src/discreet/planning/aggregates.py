@@ -17,7 +17,7 @@ from ibis.expr.operations.reductions import Filterable
 
 from discreet.language.checked_expressions import Kind, Value
 from discreet.planning import forms
-from discreet.planning.bernstein import Basis
+from discreet.planning.bernstein_polynomials import Basis
 from discreet.planning.forms import Block, Form
 from discreet.planning.signed_products import EVEN, twins_matter
 from discreet.privacy.declaration import Key

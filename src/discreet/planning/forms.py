@@ -10,7 +10,7 @@ Claim
 Requires
     Totals as `plan.PricedBlock` describes them.
 Relies on
-    `planning.bernstein` for products; `planning.signed_products` for signed products.
+    `planning.bernstein_polynomials` for products; `planning.signed_products` for signed products.
 Proof
     A pair holds u and 1-u; a triple the three Bernstein polynomials of degree 2 of u, which add up to 1 and whose forms
     (0, 1/2, 1) and (0, 0, 1) are u and u². So counts, sums and means are linear forms, or ratios of them, in either;

@@ -36,7 +36,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.planning.bernstein import Reals
+from discreet.planning.bernstein_polynomials import Reals
 
 Product = tuple[int, ...]
 """Places of columns, the outcome last: none for 1, one for w, two for a product; twice the same for 2 w² - 1."""

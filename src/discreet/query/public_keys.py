@@ -30,8 +30,8 @@ import pyarrow as pa
 from discreet.errors import InvalidQuery, NoTruth, expected, printable
 from discreet.exact.cached_property import cached_property
 from discreet.language.checked_expressions import Kind
+from discreet.planning.group_key_file import KeyFile
 from discreet.planning.group_keys import PYTHON_TYPES, Keys, comparable, typed
-from discreet.planning.key_file import KeyFile
 from discreet.privacy.declaration import Key
 
 

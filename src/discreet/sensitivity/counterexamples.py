@@ -39,7 +39,7 @@ from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.exact.amounts import decimal_text, fraction, root_above
 from discreet.exact.given_values import values
 from discreet.privacy.definitions import Neighbors
-from discreet.sensitivity.workloads import Norm, neighbors_of, norm_of
+from discreet.sensitivity.workload_sensitivity import Norm, neighbors_of, norm_of
 
 ODD_NUMBERS = (0, 1, -1, 2, 0.5, 0.1, 10, -10, 100, 1e3, -1e3, 1e6, -1e6, 1e-6)
 """Rows that are tried where no domain is given: a function that was meant to clip has to show it."""

@@ -42,8 +42,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from discreet.errors import DiscreetError, LedgerError, expected
-from discreet.ledger.ledger_place import is_server
-from discreet.service.postgres_state import postgres_schema
+from discreet.ledger.ledger_location import is_server
+from discreet.service.postgresql_state import postgresql_schema
 from discreet.service.state_schema import UPGRADES, VERSION, statements
 
 Found = TypeVar("Found")
@@ -170,7 +170,7 @@ class SqliteConnection:
 
 def state_at(place: str) -> StateStore:
     """The state at a place: a file, or a schema of a PostgreSQL server."""
-    connect: Callable[[], Connection] = postgres_schema(place) if is_server(place) else sqlite_file(place)
+    connect: Callable[[], Connection] = postgresql_schema(place) if is_server(place) else sqlite_file(place)
     return StateStore(connect)
 
 

@@ -82,11 +82,11 @@ if TYPE_CHECKING:
     from discreet.selection.shortfall_pictures import gap_figure as gap_figure
     from discreet.selection.top_k import TopK as TopK
     from discreet.sensitivity import intervals as intervals
-    from discreet.sensitivity.workloads import Workload as Workload
-    from discreet.sensitivity.workloads import counts_sensitivity as counts_sensitivity
-    from discreet.sensitivity.workloads import histogram_sensitivity as histogram_sensitivity
-    from discreet.sensitivity.workloads import mean_sensitivity as mean_sensitivity
-    from discreet.sensitivity.workloads import sum_sensitivity as sum_sensitivity
+    from discreet.sensitivity.workload_sensitivity import Workload as Workload
+    from discreet.sensitivity.workload_sensitivity import counts_sensitivity as counts_sensitivity
+    from discreet.sensitivity.workload_sensitivity import histogram_sensitivity as histogram_sensitivity
+    from discreet.sensitivity.workload_sensitivity import mean_sensitivity as mean_sensitivity
+    from discreet.sensitivity.workload_sensitivity import sum_sensitivity as sum_sensitivity
 
 _NAMES = {
     "discreet.accounting.calibration": (
@@ -154,7 +154,7 @@ _NAMES = {
     "discreet.selection.shortfall_pictures": ("gap_figure",),
     "discreet.selection.top_k": ("TopK",),
     "discreet.sensitivity": ("intervals",),
-    "discreet.sensitivity.workloads": (
+    "discreet.sensitivity.workload_sensitivity": (
         "Workload",
         "counts_sensitivity",
         "histogram_sensitivity",

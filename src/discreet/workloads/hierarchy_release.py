@@ -44,7 +44,7 @@ from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.contributions import Limits, sensitivity, squared_sensitivity
-from discreet.sensitivity.workloads import neighbors_of
+from discreet.sensitivity.workload_sensitivity import neighbors_of
 from discreet.workloads.hierarchy import Hierarchy
 from discreet.workloads.hierarchy_least_squares import (
     LevelVariances,

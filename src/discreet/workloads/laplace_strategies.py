@@ -47,7 +47,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.weighted_sums import LAPLACE, cached_quantile
 from discreet.privacy.definitions import Neighbors
-from discreet.sensitivity.workloads import neighbors_of
+from discreet.sensitivity.workload_sensitivity import neighbors_of
 from discreet.workloads.ordered_queries import BITS, NoisyCells, OrderedQueries, checked_counts
 
 Reals = NDArray[np.float64]

@@ -45,7 +45,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event, composed
-from discreet.sensitivity.workloads import neighbors_of
+from discreet.sensitivity.workload_sensitivity import neighbors_of
 from discreet.workloads.records import LARGEST, clipped_codes
 from discreet.workloads.residual_tables import centered, centered_variance, residual, spread, squared_sensitivity
 

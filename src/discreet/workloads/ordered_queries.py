@@ -45,7 +45,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event
-from discreet.sensitivity.workloads import neighbors_of
+from discreet.sensitivity.workload_sensitivity import neighbors_of
 
 Reals = NDArray[np.float64]
 

@@ -41,7 +41,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event, composed
-from discreet.sensitivity.workloads import neighbors_of
+from discreet.sensitivity.workload_sensitivity import neighbors_of
 from discreet.workloads.axis_splits import MOST_VALUES
 from discreet.workloads.cell_tables import CellTable, Reals
 from discreet.workloads.marginals import Marginals, Set

@@ -37,7 +37,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError, LedgerError, expected
 from discreet.ledger.hash_chain import DAMAGED
-from discreet.ledger.ledger_place import address_of, place_text, schema_of
+from discreet.ledger.ledger_location import address_of, place_text, schema_of
 from discreet.ledger.signal_deferral import caller
 from discreet.noise.process_identity import this_process
 
@@ -62,7 +62,7 @@ _DENIED = ("42501", "25006")
 _BUSY = ("55P03", "40P01", "53300", "57P03")
 
 
-class PostgresLines:
+class PostgreSQLLines:
     """A connection within a transaction, which takes the statements of every ledger."""
 
     def __init__(self, connection: Any) -> None:
@@ -73,7 +73,7 @@ class PostgresLines:
         return self._connection.execute(statement.replace("?", "%s") if parameters else statement, parameters or None)
 
 
-class PostgresStore:
+class PostgreSQLStore:
     """A schema of a server, with a lock over its one connection."""
 
     def __init__(self, url: str) -> None:
@@ -83,11 +83,11 @@ class PostgresStore:
         self.lock = threading.RLock()
         self._address = address_of(url)
         self._holder: int | None = None
-        self._lines: PostgresLines | None = None
+        self._lines: PostgreSQLLines | None = None
         self._opened: list[Any] = []
         weakref.finalize(self, _close, self._opened, this_process())
 
-    def database(self) -> PostgresLines:
+    def database(self) -> PostgreSQLLines:
         """The connection of the transaction that this thread is in."""
         if self._lines is None:
             raise LedgerError(expected("a transaction", "ledger", self.path, "charge inside of alone()."))
@@ -100,7 +100,7 @@ class PostgresStore:
             raise LedgerError(expected("one charge at a time", "charge", "one inside of another", cure))
 
     @contextmanager
-    def transaction(self, *, alone: bool, begin: str = "") -> Iterator[PostgresLines]:
+    def transaction(self, *, alone: bool, begin: str = "") -> Iterator[PostgreSQLLines]:
         """A transaction on the schema: all of it lasts, or nothing. `alone`, with the row that only one can have.
 
         `begin` says which kind it is where it is none of a ledger that is there.
@@ -110,7 +110,7 @@ class PostgresStore:
             self._holder = threading.get_ident()
             try:
                 self._begin(begin or _kind(alone=alone), alone=alone)
-                self._lines = PostgresLines(self._connection)
+                self._lines = PostgreSQLLines(self._connection)
                 yield self._lines
                 self._commit()
             except DiscreetError:

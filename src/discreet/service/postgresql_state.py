@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from discreet.errors import LedgerError, expected
-from discreet.ledger.ledger_place import address_of, place_text, schema_of
-from discreet.ledger.postgres_store import driver
+from discreet.ledger.ledger_location import address_of, place_text, schema_of
+from discreet.ledger.postgresql_store import driver
 
 SCHEMA = "discreet_state"
 """The schema of a state whose URL names none."""
@@ -34,7 +34,7 @@ _BESIDE = "SELECT pg_advisory_xact_lock_shared(hashtextextended(?, 0))"
 _AGAIN = ("40P01", "40001", "55P03")
 
 
-class PostgresConnection:
+class PostgreSQLConnection:
     """A connection to the schema of a state."""
 
     kind: ClassVar[str] = "postgresql"
@@ -86,12 +86,12 @@ class PostgresConnection:
         self._connection.close()
 
 
-def postgres_schema(place: str) -> Callable[[], PostgresConnection]:
+def postgresql_schema(place: str) -> Callable[[], PostgreSQLConnection]:
     """Connections to the state at ``postgresql://host/database#schema``; the schema is made where it is missing."""
     schema, shown = _schema_of(place), place_text(place)
     psycopg = driver(shown)
 
-    def connect() -> PostgresConnection:
+    def connect() -> PostgreSQLConnection:
         try:
             opened = psycopg.connect(address_of(place), autocommit=True, connect_timeout=CONNECT_SECONDS)
         except psycopg.Error as problem:
@@ -107,7 +107,7 @@ def postgres_schema(place: str) -> Callable[[], PostgresConnection]:
         except BaseException:
             opened.close()
             raise
-        return PostgresConnection(place, opened)
+        return PostgreSQLConnection(place, opened)
 
     return connect
 

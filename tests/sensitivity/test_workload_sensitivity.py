@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter
-from discreet.sensitivity.workloads import (
+from discreet.sensitivity.workload_sensitivity import (
     Norm,
     Workload,
     _by_products,

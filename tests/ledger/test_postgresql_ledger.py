@@ -20,7 +20,7 @@ from discreet.ledger import verify_tail
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import Charge
 from discreet.ledger.ledger_kinds import backup, create, exists, head, statement, verify
-from discreet.ledger.postgres_ledger import PostgresLedger
+from discreet.ledger.postgresql_ledger import PostgreSQLLedger
 from discreet.noise.process_identity import this_process
 from killable_postgresql import PASSWORD, PRESENT, KillableServer, killable_postgresql
 
@@ -100,7 +100,7 @@ def test_a_long_ledger_opens_from_its_end(url: str, charge: MakeCharge, monkeypa
         (alice if number % 3 else budget).reserve(charge(0.1)).commit(b"answer")
     for lines in (1, 7, 1000):
         monkeypatch.setattr(verify_tail, "LINES", lines)
-        found = PostgresLedger(url, budget._level().allowance)
+        found = PostgreSQLLedger(url, budget._level().allowance)
         assert found.balances() == budget._ledger.balances()
 
 
@@ -329,7 +329,7 @@ def test_a_commit_of_which_nothing_was_heard(url: str, owner: Any, charge: MakeC
     """The server is lost as it commits: the charge may be made or not, no answer follows, and the ledger goes on."""
     budget = Budget(epsilon=1, ledger=url)
     ledger = budget._ledger
-    assert isinstance(ledger, PostgresLedger)
+    assert isinstance(ledger, PostgreSQLLedger)
     commit = ledger._store._commit
 
     def lose(*, after: bool) -> Callable[[], None]:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger import postgres_store
-from discreet.ledger.postgres_ledger import PostgresLedger
-from discreet.ledger.postgres_store import PostgresStore
+from discreet.ledger import postgresql_store
+from discreet.ledger.postgresql_ledger import PostgreSQLLedger
+from discreet.ledger.postgresql_store import PostgreSQLStore
 from discreet.ledger.privacy_filter import Allowance
 from killable_postgresql import PRESENT, KillableServer, killable_postgresql
 
@@ -20,17 +20,17 @@ NUMBERS = itertools.count(1)
 
 
 @pytest.fixture(params=["postgresql"] if PRESENT else [])
-def store(server: KillableServer) -> Iterator[PostgresStore]:
+def store(server: KillableServer) -> Iterator[PostgreSQLStore]:
     """That of a ledger which was made."""
     url = server.url(f"store_{next(NUMBERS)}")
-    PostgresLedger(url, Allowance.union(1))
-    made = PostgresStore(url)
+    PostgreSQLLedger(url, Allowance.union(1))
+    made = PostgreSQLStore(url)
     yield made
     made.close()
 
 
 @pytest.fixture
-def rival(store: PostgresStore) -> Iterator[Any]:
+def rival(store: PostgreSQLStore) -> Iterator[Any]:
     """Another connection to the schema."""
     import psycopg
 
@@ -39,13 +39,13 @@ def rival(store: PostgresStore) -> Iterator[Any]:
         yield connection
 
 
-def count(store: PostgresStore) -> int:
+def count(store: PostgreSQLStore) -> int:
     with store.transaction(alone=False) as database:
         [rows] = database.execute("SELECT count(*) FROM meta WHERE name LIKE ?", ("t%",)).fetchone()
         return int(rows)
 
 
-def test_whoever_has_the_row_is_alone(store: PostgresStore, rival: Any) -> None:
+def test_whoever_has_the_row_is_alone(store: PostgreSQLStore, rival: Any) -> None:
     import psycopg
 
     with store.transaction(alone=True), pytest.raises(psycopg.errors.LockNotAvailable):
@@ -55,8 +55,8 @@ def test_whoever_has_the_row_is_alone(store: PostgresStore, rival: Any) -> None:
         rival.execute("SELECT position FROM head FOR UPDATE NOWAIT")  # who reads holds up nobody
 
 
-def test_who_waits_too_long_is_told(store: PostgresStore, rival: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_store, "_SESSION", (*postgres_store._SESSION, "SET lock_timeout = '20ms'"))
+def test_who_waits_too_long_is_told(store: PostgreSQLStore, rival: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgresql_store, "_SESSION", (*postgresql_store._SESSION, "SET lock_timeout = '20ms'"))
     rival.execute("BEGIN")
     rival.execute("SELECT position FROM head FOR UPDATE")
     with pytest.raises(LedgerError, match="a ledger that is free"), store.transaction(alone=True):
@@ -66,7 +66,7 @@ def test_who_waits_too_long_is_told(store: PostgresStore, rival: Any, monkeypatc
         pass
 
 
-def test_a_transaction_is_whole_or_nothing(store: PostgresStore) -> None:
+def test_a_transaction_is_whole_or_nothing(store: PostgreSQLStore) -> None:
     def insert_and_fail(error: type[BaseException]) -> None:
         with store.transaction(alone=True) as database:
             database.execute("INSERT INTO meta VALUES ('t1', '')")
@@ -81,7 +81,7 @@ def test_a_transaction_is_whole_or_nothing(store: PostgresStore) -> None:
     assert count(store) == 1
 
 
-def test_the_session_is_set(store: PostgresStore) -> None:
+def test_the_session_is_set(store: PostgreSQLStore) -> None:
     """The server was started with synchronous_commit = off."""
     names = ("synchronous_commit", "transaction_isolation", "row_security", "lock_timeout", "search_path")
     with store.transaction(alone=True) as database:
@@ -102,10 +102,10 @@ def test_a_server_that_does_not_sync_is_refused(settings: dict[str, str]) -> Non
         made.stop()
         made.start(**settings)
         with pytest.raises(LedgerError, match="fsync=on"):
-            PostgresLedger(made.url("x"), Allowance.union(1))
+            PostgreSQLLedger(made.url("x"), Allowance.union(1))
 
 
-def test_a_connection_that_was_lost_is_made_anew(store: PostgresStore, rival: Any) -> None:
+def test_a_connection_that_was_lost_is_made_anew(store: PostgreSQLStore, rival: Any) -> None:
     assert count(store) == 0
     rival.execute("SELECT pg_terminate_backend(%s)", (store._connection.info.backend_pid,))
     assert count(store) == 0
@@ -120,14 +120,14 @@ def test_a_connection_that_was_lost_is_made_anew(store: PostgresStore, rival: An
     assert count(store) == 0
 
 
-def test_one_inside_of_another_is_refused(store: PostgresStore) -> None:
+def test_one_inside_of_another_is_refused(store: PostgreSQLStore) -> None:
     with store.transaction(alone=True), pytest.raises(LedgerError, match="one charge at a time"):
         count(store)
     with pytest.raises(LedgerError, match="a transaction"):
         store.database()
 
 
-def test_what_the_server_says_is_told_with_a_cure(store: PostgresStore) -> None:
+def test_what_the_server_says_is_told_with_a_cure(store: PostgreSQLStore) -> None:
     for statement, why in (
         ("SELECT * FROM nowhere", "made by discreet"),
         ("SELECT 1/0", "read and written"),

@@ -17,9 +17,9 @@ import pytest
 
 import discreet as dp
 from discreet.language.checked_expressions import Kind
-from discreet.planning import batches, key_file
+from discreet.planning import batches, group_key_file
+from discreet.planning.group_key_file import KeyFile
 from discreet.planning.group_keys import ARROW_TYPES, POSITION, Keys
-from discreet.planning.key_file import KeyFile
 from discreet.testing import people
 
 KINDS = {"k": Kind.INTEGER}
@@ -132,7 +132,7 @@ def test_the_layout_of_the_file_does_not_matter(path: Path) -> None:
 def test_digests_are_of_values_wherever_batches_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow's CSV writer puts arbitrary bytes for a NULL after a chunk without rows."""
     monkeypatch.setattr(batches.of_size, "__defaults__", (8192,))
-    monkeypatch.setattr(key_file, "ROWS", 8192)
+    monkeypatch.setattr(group_key_file, "ROWS", 8192)
     written(path, {"k": pa.array([*range(12_000), None], pa.int64())})
     assert len({read(KINDS, path).digest for _ in range(4)}) == 1
 
@@ -151,7 +151,7 @@ def test_what_was_checked_is_what_is_used(path: Path) -> None:
 
 FORKED = """
 import os, sys
-from discreet.planning.key_file import KeyFile
+from discreet.planning.group_key_file import KeyFile
 
 keys = KeyFile.of(sys.argv[1])
 if not os.fork():

@@ -13,7 +13,7 @@ import pytest
 from discreet.errors import InvalidParameter, LedgerError
 from discreet.ledger.ledger_kinds import create
 from discreet.ledger.privacy_filter import Allowance
-from discreet.service import postgres_state
+from discreet.service import postgresql_state
 from discreet.service.members import Members
 from discreet.service.service import Service
 from discreet.service.state_store import StateStore, state_at
@@ -44,7 +44,7 @@ def test_a_ledger_has_a_schema_of_its_own(place: str) -> None:
 
 def test_without_a_name_it_has_a_schema_by_itself(place: str) -> None:
     first = state_at(place.partition("#")[0])
-    assert first.read("SELECT current_schema()::text") == [(postgres_state.SCHEMA,)]
+    assert first.read("SELECT current_schema()::text") == [(postgresql_state.SCHEMA,)]
     first.close()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.planning.bernstein import Basis, Reals
+from discreet.planning.bernstein_polynomials import Basis, Reals
 
 
 def polynomials(u: float, degree: int) -> Reals:

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import DiscreetError, InvalidParameter, LedgerError
 from discreet.ledger.budget import Budget
-from discreet.ledger.ledger_place import SCHEMA, address_of, is_server, place_text, schema_of
+from discreet.ledger.ledger_location import SCHEMA, address_of, is_server, place_text, schema_of
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """A ledger on a PostgreSQL server, which processes on several machines share.
 
 A charge is appended by whoever holds the row of the ledger's head, and is on the server's disk before
-`PostgresLedger.reserve` returns. Each process remembers where the chain of hashes ended when it last looked, so a
+`PostgreSQLLedger.reserve` returns. Each process remembers where the chain of hashes ended when it last looked, so a
 database that was put back to an older state is refused by everybody who has the ledger open.
 """
 
@@ -20,7 +20,7 @@ from discreet.ledger.file_format import write_tables
 from discreet.ledger.file_location import absolute, placed
 from discreet.ledger.hash_chain import LedgerLine
 from discreet.ledger.ledger_statement import LedgerStatement, statement_at, with_entries
-from discreet.ledger.postgres_format import (
+from discreet.ledger.postgresql_format import (
     check_end,
     check_head,
     check_schema,
@@ -29,7 +29,7 @@ from discreet.ledger.postgres_format import (
     rows_from,
     write_new,
 )
-from discreet.ledger.postgres_store import PostgresLines, PostgresStore
+from discreet.ledger.postgresql_store import PostgreSQLLines, PostgreSQLStore
 from discreet.ledger.privacy_filter import Allowance
 from discreet.ledger.published_head import PublishedHead, published
 from discreet.ledger.signal_deferral import uninterrupted
@@ -45,7 +45,7 @@ LONG_AGO = 1.0
 """After so many seconds others may have written more than is read while they wait."""
 
 
-class PostgresLedger(DatabaseLedger):
+class PostgreSQLLedger(DatabaseLedger):
     """A ledger that lasts, in a schema of a server; it is made if nothing is there."""
 
     def __init__(self, url: str, allowance: Allowance) -> None:
@@ -55,7 +55,7 @@ class PostgresLedger(DatabaseLedger):
 
     @uninterrupted
     def _open(self, url: str, allowance: Allowance) -> None:
-        self._store = PostgresStore(url)
+        self._store = PostgreSQLStore(url)
         _make(self._store, allowance)
         with self._store.transaction(alone=False) as database:
             check_schema(database, self._store.path)
@@ -110,7 +110,7 @@ class PostgresLedger(DatabaseLedger):
 @uninterrupted
 def create(url: str, allowance: Allowance) -> None:
     """Makes the ledger of an allowance, where nothing is yet."""
-    with closing(PostgresStore(url)) as store:
+    with closing(PostgreSQLStore(url)) as store:
         if not _make(store, allowance):
             cure = "use the ledger that is there; name another one only for data about which nothing was answered yet."
             raise LedgerError(expected("a schema where nothing is", "ledger", store.path, cure))
@@ -118,14 +118,14 @@ def create(url: str, allowance: Allowance) -> None:
 
 def exists(url: str) -> bool:
     """Whether a ledger is at a URL."""
-    with closing(PostgresStore(url)) as store, store.transaction(alone=False) as database:
+    with closing(PostgreSQLStore(url)) as store, store.transaction(alone=False) as database:
         return bool(database.execute(_THERE, (store.schema,)).fetchall())
 
 
 @uninterrupted
 def statement(url: str, *, entries: bool = True, after: int = 0) -> LedgerStatement:
     """What the ledger at a URL says, whatever its allowance; its end is verified, and it is not changed."""
-    with closing(PostgresStore(url)) as store:
+    with closing(PostgreSQLStore(url)) as store:
         look = partial(store.transaction, alone=False)
         with look() as database:
             check_schema(database, store.path)
@@ -138,7 +138,7 @@ def verify(url: str, continued: PublishedHead | None = None) -> LedgerStatement:
     """What the ledger at a URL says, after every line and answer of it was verified, as of one moment, and that it
     continues a published head.
     """
-    with closing(PostgresStore(url)) as store, store.transaction(alone=False) as database:
+    with closing(PostgreSQLStore(url)) as store, store.transaction(alone=False) as database:
         check_schema(database, store.path)
         found = check_whole(database)
         if continued is not None:
@@ -149,7 +149,7 @@ def verify(url: str, continued: PublishedHead | None = None) -> LedgerStatement:
 @uninterrupted
 def head(url: str) -> PublishedHead:
     """Where the chain of the ledger at a URL ends; its end is verified."""
-    with closing(PostgresStore(url)) as store, store.transaction(alone=False) as database:
+    with closing(PostgreSQLStore(url)) as store, store.transaction(alone=False) as database:
         check_schema(database, store.path)
         return published(database, check_end(database))
 
@@ -158,7 +158,7 @@ def head(url: str) -> PublishedHead:
 def backup(url: str, to: str | os.PathLike[str]) -> LedgerStatement:
     """Copies the ledger at a URL, as of one moment, into a ledger file where nothing is yet."""
     target = absolute(to)
-    with closing(PostgresStore(url)) as store, store.transaction(alone=False) as database, translated(target):
+    with closing(PostgreSQLStore(url)) as store, store.transaction(alone=False) as database, translated(target):
         check_schema(database, store.path)
         told = statement_at(database, store.path, check_end(database))
         if not placed(target, partial(_copied, database)):
@@ -180,7 +180,7 @@ def _copied(database: Database, file: sqlite3.Connection) -> None:
     file.execute("COMMIT")
 
 
-def _make(store: PostgresStore, allowance: Allowance) -> bool:
+def _make(store: PostgreSQLStore, allowance: Allowance) -> bool:
     """Makes the ledger in one step that only one process can win; False where it is there already."""
     # A look without locks first: whoever may not make anything opens what is there.
     with store.transaction(alone=False) as database:
@@ -196,7 +196,7 @@ def _make(store: PostgresStore, allowance: Allowance) -> bool:
     return True
 
 
-def _is_there(database: PostgresLines, store: PostgresStore) -> bool:
+def _is_there(database: PostgreSQLLines, store: PostgreSQLStore) -> bool:
     names = {name for (name,) in database.execute(_THERE, (store.schema,))}
     if names and "line" not in names:
         cure = "name a schema after # that has nothing else in it."
