@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter
@@ -57,6 +60,7 @@ def test_the_shares_of_the_census_are_a_choice() -> None:
 def test_errors_are_those_that_were_stated(price: dict[str, Any], *, integers: bool) -> None:
     """The mean of the squares and the coverage on each level, of 400 releases; a planted shift is caught.
 
+    Squares are compared where noise is wide: below about a count a stated deviation is more than that of the noise.
     Of 400 intervals of 90 % fewer than 84 % hold by chance in one of 20,000 nodes; there are 30 here.
     """
     noise = LevelNoise.of(TREE, **price)
@@ -66,11 +70,39 @@ def test_errors_are_those_that_were_stated(price: dict[str, Any], *, integers: b
         half = made[0].half_widths(level, confidence=0.9)
         assert np.mean(np.abs(off) <= half, axis=0).min() > 0.84
         if not integers and made[0].deviations[level].min() > 0.2:  # 400 releases see noise that is seldom 0
-            squares = np.mean(off**2)
-            assert squares == pytest.approx(np.mean(made[0].deviations[level] ** 2), rel=0.15)
+            squares, stated = np.mean(off**2), np.mean(made[0].deviations[level] ** 2)
+            assert squares < 1.15 * stated
+            assert squares == pytest.approx(stated, rel=0.15) or price == {"epsilon": 12}
             assert np.mean(off) == pytest.approx(0, abs=5 * np.sqrt(squares / 400))
         shifted = off + 1.05 * half + made[0].rounding[level]
         assert np.mean(np.abs(shifted) <= half, axis=0).max() < 0.84
+
+
+def _law(scale: float, *, gaussian: bool) -> NDArray[np.float64]:
+    """The probabilities of one noise, from -k to k."""
+    k = np.arange(-int(60 * scale) - 40, int(60 * scale) + 41)
+    if gaussian:
+        law: NDArray[np.float64] = np.diff(ndtr(np.append(k - 0.5, k[-1] + 0.5) / scale))
+        return law
+    return np.asarray(np.tanh(1 / (2 * scale)) * np.exp(-np.abs(k) / scale), dtype=np.float64)
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.parametrize("scale", [0.08, 0.16, 0.22, 0.28, 0.5, 2.0])
+def test_noise_that_is_seldom_felt_is_within(scale: float, *, gaussian: bool) -> None:
+    """A total that is the sum of its parts, by convolution; 2 of 100 noises of scale 0.22 are not 0."""
+    own = law = _law(scale, gaussian=gaussian)
+    price: dict[str, Any] = (
+        {"rho": Fraction(1) / (2 * Fraction(scale) ** 2)} if gaussian else {"epsilon": 1 / Fraction(scale)}
+    )
+    for parts in range(1, 13):
+        noise = LevelNoise.of(Hierarchy.of([0] * parts), **price, shares=[0, 1])
+        found = noise.release(np.zeros(parts, dtype=int), words=splitmix(1))
+        for confidence in (0.5, 0.9, 0.95, 0.99, 0.999, 0.999999):
+            half = math.floor(found.half_widths(0, confidence=confidence)[0])
+            beyond = law[: len(law) // 2 - half].sum() + law[len(law) // 2 + half + 1 :].sum()
+            assert beyond <= (1 - confidence) * (1 + 1e-9) + 1e-12
+        law = np.convolve(law, own)
 
 
 def test_levels_add_up() -> None:

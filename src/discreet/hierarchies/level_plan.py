@@ -38,7 +38,7 @@ from discreet.exact.given_values import in_memory
 from discreet.hierarchies.place_keys import Places
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning import forms
-from discreet.planning.noise_laws import Law, Noise, Price, noise_event
+from discreet.planning.noise_laws import Law, Noise, Price, noise_event, width_of
 from discreet.planning.plan import Column, Plan, PricedBlock, Query
 from discreet.planning.planner import price, stated_price, stated_weights
 from discreet.privacy.definitions import Guarantee
@@ -83,7 +83,10 @@ class LevelPlan:
     def variances_of(self, block: int) -> list[float]:
         """The variance of the noise of a block on each level, in rows; infinity where it is not measured."""
         steps = self.plan.blocks[block].steps
-        return [variance_of(one) / steps**2 for one in self.noises[block]]
+        return [
+            math.inf if one is None else variance_of(width_of(one), gaussian=self.gaussian) / steps**2
+            for one in self.noises[block]
+        ]
 
     @cached_property
     def known(self) -> tuple[LevelVariances, ...]:
