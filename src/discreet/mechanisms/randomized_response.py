@@ -53,7 +53,7 @@ from discreet.mechanisms.frequencies import (
     to_simplex,
     warn_if_useless,
 )
-from discreet.mechanisms.report_tails import MANY, ReportLaw, any_of
+from discreet.mechanisms.report_tails import DIGITS, ReportLaw, any_of
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.uniform import below
@@ -222,9 +222,11 @@ class RandomizedResponse(HasLoss):
             return max(1, math.ceil(Fraction(max(p * (1 - p), q * (1 - q))) / apart**2))
         miss = 1 - confidence_level(confidence)
         # Of very many people the law is the normal one, whose chance depends on people * within^2 alone.
-        reach = Fraction(asked.bound(people=MANY + 1, confidence=confidence))
-        if (size := math.ceil((MANY + 1) * (reach / allowed) ** 2)) > MANY:
-            return size
+        if (many := asked._reports(1).many) < DIGITS:
+            most = int(many) + 1
+            reach = Fraction(asked.bound(people=most, confidence=confidence))
+            if (size := math.ceil(most * (reach / allowed) ** 2)) > most:
+                return size
         surely = math.ceil(Fraction(asked._hoeffding(miss)) / 2 / apart**2)
         return least_whole(lambda n: n >= surely or asked._chance_to_miss(n, float(allowed)) <= miss, 0, 1)
 
@@ -253,8 +255,11 @@ class RandomizedResponse(HasLoss):
 
     def _chance_to_miss(self, people: int, within: float) -> float:
         """A bound on the probability that one of the estimates is off by more, which two categories attain."""
-        law = ReportLaw(self.channel.p, self.channel.q, self._apart, people)
-        return any_of(law.chance_that_one_misses(within, self.categories.size), self.questions)
+        chance = self._reports(people).chance_that_one_misses(within, self.categories.size)
+        return any_of(chance, self.questions)
+
+    def _reports(self, people: int) -> ReportLaw:
+        return ReportLaw(self.channel.p, self.channel.q, self._apart, people)
 
     def _hoeffding(self, miss: Fraction) -> float:
         """The logarithm of twice the number of estimates over the chance to miss: two shares that mirror each other

@@ -24,13 +24,16 @@ Proof
     with c = max over f of (g(f) - g(0))/f, or 0, the chances add up to at most sum (g(0) + c f) = k g(0) + c.
     Reports on different questions are independent: all of them are met with the product of their chances.
 Rounding
-    To nearest. The largest m is sought among `SHARES` shares. Beyond `MANY` people the normal law with the exact
-    variance stands for the reports, which is off by about one part in n. No privacy depends on the size of a plan.
+    To nearest. The largest m is sought among `SHARES` shares. Beyond `MANY` people whose reports have a variance of
+    `ENOUGH` or more, the normal law with the exact variance stands for the reports; it is off by about one part in that
+    variance. No privacy depends on the size of a plan.
 Source
     Daniels, Saddlepoint approximations in statistics (1954): the contour, here integrated instead of expanded.
 Mutant
     reports-of-holders-alone: only the reports of those who have the category vary; killed by
     test_the_chance_to_miss_is_that_of_all_shares.
+    many-people-are-normal: many people have the normal law, however few of their reports are other than most; killed
+    by test_few_odd_reports_of_many_people_are_not_normal.
 """
 
 from __future__ import annotations
@@ -55,7 +58,13 @@ PARTS = 16
 """Into so many parts are the numbers of holders cut where they are gone through."""
 
 MANY = 10**10
-"""From so many people on a normal law is as good as the sum."""
+"""From so many people on a normal law is as good as the sum, if their reports vary enough."""
+
+ENOUGH = 10.0**7
+"""The variance of so many reports that is enough for it."""
+
+DIGITS = 2.0**53
+"""Up to so many people a float counts each of them."""
 
 NODES = 400
 """Of the trapezoid rule, on one side of the real axis."""
@@ -82,6 +91,12 @@ class ReportLaw:
     """p - q, with all its digits."""
     people: int
 
+    @property
+    def many(self) -> float:
+        """Beyond so many people a normal law stands for their reports."""
+        least_of_one = min(self.p * (1.0 - self.p), self.q * (1.0 - self.q))
+        return max(MANY, ENOUGH / least_of_one) if least_of_one else math.inf
+
     def chance_to_miss(self, within: float) -> float:
         """The largest probability, over the shares, that an estimated share is off by more than `within`.
 
@@ -105,7 +120,7 @@ class ReportLaw:
     def _chance_at_share(self, share: float, within: float) -> float:
         """The probability of an error above `within` where this share of the people have the category."""
         limit = self.people * within * self.apart
-        if self.people > MANY:
+        if self.people > self.many:
             variance = self.people * (share * self.p * (1.0 - self.p) + (1.0 - share) * self.q * (1.0 - self.q))
             return 2.0 * normal_tail(limit / math.sqrt(variance))
         above, below = self._sums(round(share * self.people))
