@@ -111,7 +111,8 @@ class PostgreSQL(Connected):
         return super().identifier(shortened(name))
 
     def _to_sql(self, expression: ir.Table) -> str:
-        tree = fenced(terms.spelled_out(self._backend.compiler.to_sqlglot(terms.portable(expression))))
+        made = terms.spelled_out(self._backend.compiler.to_sqlglot(terms.portable(expression)))
+        tree = terms.with_conditions_for_semi_joins(fenced(made))
         for name in tree.find_all(sqlglot.exp.Identifier):
             name.set("this", shortened(name.this))
         text: str = tree.sql("postgres", copy=False, unsupported_level=sqlglot.ErrorLevel.RAISE)

@@ -38,6 +38,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 import sqlglot
 import sqlglot.expressions as sge
+from sqlglot.transforms import eliminate_semi_and_anti_joins
 
 from discreet.engines.operation_rewriting import PATTERNS, Rule, constant, least_magnitude, rewritten
 from discreet.errors import InvalidQuery
@@ -92,6 +93,17 @@ def spelled_out(statement: sge.Expression) -> sge.Expression:
         for slot in list(made.find_all(sge.Placeholder)):
             slot.replace(node.expressions[0 if slot.name == "l" else 1])
         node.replace(sge.Subquery(this=made))
+    return statement
+
+
+def with_conditions_for_semi_joins(statement: sge.Expression) -> sge.Expression:
+    """A statement, changed in place, whose semi and anti joins are conditions with EXISTS.
+
+    sqlglot makes them so too, but passes over each join that follows another one of these in the same SELECT.
+    """
+    for select in statement.find_all(sge.Select):
+        for _ in list(select.args.get("joins") or ()):
+            eliminate_semi_and_anti_joins(select)
     return statement
 
 

@@ -29,6 +29,8 @@ Mutant
     test_a_column_may_have_the_name_of_a_parameter.
     wide-units-as-they-are: a unit of more than 64 bits keeps its type; killed by
     test_units_meet_themselves_across_connections.
+    lengths-of-units: a text that is a unit keeps its length, and tables meet by it; killed by
+    test_texts_of_any_length_are_one_type_of_unit.
 """
 
 from __future__ import annotations
@@ -111,7 +113,7 @@ def scan(
     """
     kinds = {name: kind for name, dtype in schema.items() if (kind := kind_of(dtype)) is not None}
     types = {name: DTYPES[kind] for name, kind in kinds.items()}
-    types |= {f"{UNIT}{i}": dt.string if _is_wide(schema[name]) else schema[name] for i, name in enumerate(unit)}
+    types |= {f"{UNIT}{i}": _unit_type(schema[name]) for i, name in enumerate(unit)}
     table = ibis.table(types, name=NAME)
     columns = {}
     for name, kind in kinds.items():
@@ -172,6 +174,11 @@ def unit_column(column: Any) -> ir.Value:
     infinite = [ibis.literal(end, type=dtype) for end in (float("inf"), float("-inf"))]
     finite = ((column - column) == 0.0, (column + ibis.literal(0.0, type=dtype)).cast(dtype))
     return ibis.cases(finite, *((column == end, end) for end in infinite))
+
+
+def _unit_type(dtype: dt.DataType) -> dt.DataType:
+    """The type of a unit's column behind the barrier; a text of a stated length is a text there."""
+    return dt.string if dtype.is_string() or _is_wide(dtype) else dtype
 
 
 def one_notation(one: dt.DataType, other: dt.DataType) -> bool:
