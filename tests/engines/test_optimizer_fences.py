@@ -13,7 +13,8 @@ from ibis.backends.sql import compilers
 from sqlglot.optimizer.merge_subqueries import merge_subqueries
 from sqlglot.optimizer.qualify import qualify
 
-from discreet.engines.optimizer_fences import fenced
+from discreet.engines.optimizer_fences import ROWS as FOUND
+from discreet.engines.optimizer_fences import fenced, over_rows
 from discreet.engines.statement_cache import unfused
 
 T = ibis.table({"x": "float64", "y": "int64"}, name="t")
@@ -74,3 +75,16 @@ def test_what_is_named_once_is_left_to_the_planner() -> None:
     step = T.mutate(z=T.x * 2)
     for table in (step.select(w=step.z + 1), T.filter(T.x > 1).select(a=T.x, b=T.x), T.mutate(one=1).mutate(two=2)):
         assert "OFFSET" not in fenced(written(table)).sql("postgres")
+
+
+def test_conditions_stay_out_of_views() -> None:
+    """Tried before those of the view, ours could fail on a row that the view leaves out."""
+    view, condition = "SELECT CAST(x AS INT) AS n FROM t WHERE y > 1", "n > 3"
+    unfenced = f"WITH found AS ({view}) SELECT n FROM found WHERE {condition}"  # noqa: S608 (our own)
+    for statement, together in (
+        (over_rows(view, f'SELECT n FROM "{FOUND}" WHERE {condition}'), False),  # noqa: S608 (our own)
+        (unfenced, True),
+    ):
+        tree = qualify(sqlglot.parse_one(statement, read="postgres"), schema={"t": {"x": "DOUBLE", "y": "BIGINT"}})
+        wheres = [where.sql() for where in merge_subqueries(tree).find_all(sqlglot.exp.Where)]
+        assert any("> 1" in where and "> 3" in where for where in wheres) == together

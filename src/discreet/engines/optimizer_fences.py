@@ -3,7 +3,8 @@
 Claim
     `fenced` gives a statement with the same rows. The planner meets each computed column of a step once for every time
     that the statement writes it out, however many steps follow: what it plans is no larger than the statement, but for
-    the columns of a common table expression that it was told not to materialize.
+    the columns of a common table expression that it was told not to materialize. No condition of a statement
+    `over_rows` is tried on a row that a view, or a step of the caller's, leaves out.
 Requires
     A statement of Ibis: steps are sub-queries in FROM with names of their own, whose columns are named with these.
 Relies on
@@ -14,12 +15,16 @@ Proof
     to more than the text where a computed column is named twice: with k steps that name it twice, to 2^k times as much.
     Those steps are fenced, and where a column is only handed on, the one who names it twice decides. Steps with
     aggregates, DISTINCT or set operations are never pulled up; a fence around them would change nothing.
+    No condition is pushed down into a sub-query with OFFSET either (subquery_is_pushdown_safe, allpaths.c). Elsewhere
+    the cheapest is tried first: of a view `SELECT id::int FROM t WHERE good(id)`, which fails on no row, our test for
+    NULL would be, `id::int IS NOT NULL`, and one row that is not good would make it fail.
 Rounding
     None.
 Source
     PostgreSQL's documentation has no word on it; "OFFSET 0" as a fence is told of in its mailing lists since 2003.
 Mutant
     no-fences: steps are left to the planner; killed by test_steps_are_planned_once.
+    views-without-fences: conditions go down into views; killed by test_conditions_stay_out_of_views.
 """
 
 from __future__ import annotations
@@ -29,6 +34,8 @@ from collections.abc import Mapping
 
 import sqlglot.expressions as sge
 
+ROWS = "__discreet_rows"
+"""Name of the rows of a view, or of steps of the caller's."""
 APART = ("group", "distinct", "having", "limit", "offset")
 """Steps with one of these are planned by themselves."""
 
@@ -47,6 +54,11 @@ def fenced(statement: sge.Expression) -> sge.Expression:
         else:
             computed[name] = own
     return statement
+
+
+def over_rows(rows: str, statement: str) -> str:
+    """The SQL of a statement over `ROWS`, which are those of other SQL, found before anything is asked of them."""
+    return f'WITH "{ROWS}" AS NOT MATERIALIZED (SELECT * FROM ({rows}) AS found OFFSET 0) {statement}'  # noqa: S608 (statements of ours)
 
 
 def _computed(select: sge.Select, known: Mapping[str, set[str]]) -> set[str]:

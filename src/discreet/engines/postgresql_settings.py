@@ -105,6 +105,17 @@ def qualified(cursor: Any, raw: ir.Table) -> ir.Table:
     return rewritten(raw, {ops.DatabaseTable: lambda table: _placed(table, *places[table])})
 
 
+def is_stored(cursor: Any, raw: ir.Table) -> bool:
+    """Whether a table that `qualified` gave is one that the server stores, and no view and no step on one."""
+    op = raw.op()
+    if not isinstance(op, ops.DatabaseTable):
+        return False
+    found = cursor.execute(
+        f"{TABLE_SCHEMA} WHERE nspname = %s AND relname = %s AND relkind <> 'v'", [op.namespace.database, op.name]
+    )
+    return found.fetchone() is not None
+
+
 def _oid(cursor: Any, table: ops.DatabaseTable) -> int:
     parts = [part for part in (table.namespace.catalog, table.namespace.database, table.name) if part is not None]
     name = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
