@@ -27,3 +27,11 @@ def test_lines_and_bands_are_those_given() -> None:
 def test_one_line_without_a_name_needs_no_legend() -> None:
     assert not bands_figure({"": [Band("", DAYS, [1.0] * 4, [0.0] * 4, [2.0] * 4)]}, y_label="n").legends
     assert len(bands_figure({}, y_label="n").axes) == 1
+
+
+def test_groups_have_the_names_that_they_have() -> None:
+    """One that begins with an underscore was left out of the legend, and dollars made a formula."""
+    lines = [Band(name, DAYS, [1.0] * 4, [0.0] * 4, [2.0] * 4) for name in ("_free", "$5-$9", "$$")]
+    figure = bands_figure({"so far": lines}, y_label="$n$")
+    figure.draw_without_rendering()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [" _free", r"\$5-\$9", r"\$\$"]

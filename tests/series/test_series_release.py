@@ -129,3 +129,11 @@ def test_pictures_show_what_was_published(tmp_path: Path) -> None:
     for wrong in ({"window": 8}, {"columns": ("m",)}):
         with pytest.raises(InvalidParameter):
             answer.plot(*wrong.pop("columns", ()), **wrong)  # type: ignore[misc]  # refused
+
+
+def test_groups_whose_texts_agree_have_lines_of_their_own() -> None:
+    series = protected().series(by="day", start="2026-01-01", until="2026-01-20", max_steps=4)
+    grouped = series.group_by("ward", keys={"ward": [None, "None", "_A"]})
+    axis = grouped.agg(n=lambda t: t.count()).release(through="2026-01-20", rho=1).plot().axes[0]
+    assert [line.get_label() for line in axis.lines] == ["NULL", "None", " _A"]
+    assert [len(line.get_xdata()) for line in axis.lines] == [20] * 3  # type: ignore[arg-type]  # an array

@@ -21,9 +21,10 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_na
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import TABLES, ReleasedNames
 from discreet.guesses.misfit_calls import with_usage_hint
-from discreet.planning.batch_planner import BatchPlan, Name, table_named
+from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.plan import Query
 from discreet.planning.planner import level
+from discreet.planning.table_names import Name, label, table_named
 
 TABLE = "table"
 """The column that says which table a row of all tables together is of."""
@@ -199,24 +200,16 @@ class BatchRelease(CellSums, TableExports, ReleasedNames, Mapping[Name, Release]
             table += "_"
         parts = []
         for name, own in held.items():
-            label = name if isinstance(name, str) else ", ".join(name) or "all"
-            parts.append(own.add_column(0, table, pa.array([label] * own.num_rows, pa.string())))
+            parts.append(own.add_column(0, table, pa.array([label(name)] * own.num_rows, pa.string())))
         whole = pa.concat_tables(parts, promote_options="permissive")  # whole numbers beside others
         values = [name for name in whole.column_names if name not in {table, *keys}]
         return whole.select([table, *keys, *values])
 
     def __repr__(self) -> str:
-        return "\n".join(
-            f"{printable(name if isinstance(name, str) else ', '.join(name) or 'all')}\n{one!r}"
-            for name, one in self._tables.items()
-        )
+        return "\n".join(f"{printable(label(name))}\n{one!r}" for name, one in self._tables.items())
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        parts = [
-            f"<h4>{escape(printable(name if isinstance(name, str) else ', '.join(name) or 'all'))}</h4>"
-            f"{one._repr_html_()}"
-            for name, one in self._tables.items()
-        ]
+        parts = [f"<h4>{escape(printable(label(name)))}</h4>{one._repr_html_()}" for name, one in self._tables.items()]
         return "".join(parts)

@@ -15,8 +15,9 @@ from discreet.answers.release import Release
 from discreet.errors import InvalidQuery, expected
 from discreet.inference.interval_propagation import HIGH, LOW
 from discreet.inference.nonnegative_counts import fitted, rounded, tables_of
-from discreet.planning.batch_planner import BatchPlan, Name
+from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.forms import COUNT, UNITS
+from discreet.planning.table_names import Name
 from discreet.workloads.cell_tables import MOST_CELLS, Reals
 
 Places = list[tuple[int, str]]

@@ -11,8 +11,8 @@ from discreet.answers.batch_release import BatchRelease
 from discreet.answers.grouped_ranges_release import GroupedRangesRelease
 from discreet.answers.ranges_release import RangesRelease
 from discreet.answers.release import Release
-from discreet.planning.batch_planner import Name
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
+from discreet.planning.table_names import Name
 
 
 class MixedBatchRelease(BatchRelease):

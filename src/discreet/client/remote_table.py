@@ -59,13 +59,14 @@ from discreet.client.service_bodies import ANSWER, answer_to, list_of_objects, m
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import DiscreetError, InvalidQuery, expected
 from discreet.exact.amounts import fraction
-from discreet.planning.batch_planner import BatchPlan, BatchTable, Name, table_named
+from discreet.planning.batch_planner import BatchPlan, BatchTable
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.open_question_plan import OpenQuestionPlan
 from discreet.planning.plan import Plan
+from discreet.planning.table_names import Name, label, table_named
 from discreet.query.accuracy_rounds import Rounds
 from discreet.query.explain import explain
-from discreet.query.explain_batch import explain_batch, label
+from discreet.query.explain_batch import explain_batch
 from discreet.query.explain_first_looks import first_look_facts
 from discreet.query.explain_mixed_batch import explain_mixed_batch
 from discreet.query.explanation import Explanation, plan_digest

@@ -15,8 +15,8 @@ from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.noise_laws import Noise
 from discreet.planning.plan import Plan, Query
+from discreet.planning.table_names import label
 from discreet.privacy.declaration import Declaration
-from discreet.query.explain_batch import label
 
 FORMAT = 1
 """Raised whenever the meaning of a stored answer changes, so that older ones are not given for newer questions."""

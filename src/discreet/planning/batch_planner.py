@@ -48,6 +48,7 @@ from discreet.planning.plan import Column, EstimateNoise, NoiseClasses, Plan, Pr
 from discreet.planning.planner import LEAST_WEIGHT, offers_of, own_limits, plan_of, stated_price
 from discreet.planning.range_errors import cost_of_sums, sums_over_bound
 from discreet.planning.strategy_families import strategies_for
+from discreet.planning.table_names import Name, table_named
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.strategy_sensitivity import part_sensitivity, squared_part_sensitivity
@@ -59,24 +60,6 @@ MOST_CLASSES = 64
 """Of cells that differ in their noise, for each table."""
 FINE = 2**12
 """What sums of blocks of fewer steps a row are multiplied by."""
-
-Name = str | tuple[str, ...]
-
-
-def table_named(name: object, names: Iterable[Name]) -> Name | None:
-    """The table that is meant: a tuple of attributes in any order, and one attribute without its tuple.
-
-    >>> table_named("a", [(), ("a",)]), table_named(["b", "a"], [("a", "b")]), table_named("c", ["a"])
-    (('a',), ('a', 'b'), None)
-    """
-    if not isinstance(name, str | tuple | list):
-        return None
-    for own in names:
-        if name == own or (isinstance(own, tuple) and own == (name,)):
-            return own
-        if isinstance(own, tuple) and isinstance(name, tuple | list) and sorted(map(str, name)) == sorted(own):
-            return own
-    return None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

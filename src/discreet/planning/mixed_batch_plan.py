@@ -54,13 +54,14 @@ from discreet.accounting.gaussian_profile import epsilon_above
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import decimal_text, root_above
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
-from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch, weights_of_tables
+from discreet.planning.batch_planner import BatchPlan, BatchQuery, price_batch, weights_of_tables
 from discreet.planning.first_look_budget import NOTHING_TO_FIND, stated_part
 from discreet.planning.joint_batch import price_together
 from discreet.planning.noise_laws import Law, Price
 from discreet.planning.open_question_plan import OpenQuestionPlan, plan_open_question
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import LARGEST_EPSILON, stated_price
+from discreet.planning.table_names import Name
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import Event, composed

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, expected, printable
 from discreet.plots.saving import save
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DOTS = 100
 """Dots per inch of what a notebook shows."""
+LONGEST_TEXT = 200
+"""Characters of a name in a picture."""
 
 
 Place: TypeAlias = str | os.PathLike[str] | None
@@ -92,6 +94,18 @@ def add_legend(figure: Figure, axis: Axes, **style: Any) -> None:
         figure.legend(*axis.get_legend_handles_labels(), fontsize=8, frameon=False, **style)
     else:
         axis.legend(fontsize=8, frameon=False, **style | {"loc": "best"})
+
+
+def literal_text(text: str, longest: int = LONGEST_TEXT) -> str:
+    r"""A name that Matplotlib draws as it is: on one line, with no formula between two dollars, and in every legend,
+    from which it leaves out what begins with an underscore.
+
+    >>> literal_text("$5 to $10"), literal_text("_plan"), literal_text("unlimited", 5)
+    ('\\$5 to \\$10', ' _plan', 'unli…')
+    """
+    cut = text if len(text) <= longest else f"{text[: longest - 1]}…"
+    shown = printable(cut).replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 def finished(

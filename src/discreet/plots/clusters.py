@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import Place, add_legend, finished, panels
+from discreet.plots.canvas import Place, add_legend, finished, literal_text, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,5 +85,5 @@ def bubbles_figure(
     for (x, y), share in zip(places.tolist(), shares.tolist(), strict=True):
         axis.annotate(f"{100 * share:.0f} %", (x, y), ha="center", va="center", fontsize=8)
     axis.margins(0.2)
-    axis.set(xlabel=names[0], ylabel=names[1])
+    axis.set(xlabel=literal_text(names[0]), ylabel=literal_text(names[1]))
     return finished(figure, [axis], caption, grid=None, path=path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import finished, panels
+from discreet.plots.canvas import finished, literal_text, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +52,7 @@ def ranks_figure(
     axis.plot(values, places, "o", color="black", markersize=4, label="released")
     if truth is not None:
         axis.plot(truth, places, "|", color="#c2410c", markersize=11, markeredgewidth=1.5, label="true")
-    axis.set_yticks(places, [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names])
+    axis.set_yticks(places, [literal_text(name, LONGEST_NAME) for name in names])
     axis.set_ylim(len(names) - 0.5, -0.5)
     axis.set_xlim(left=0)
     axis.set_xlabel(across)

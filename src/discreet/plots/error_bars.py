@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import Place, add_legend, finished, panels
+from discreet.plots.canvas import Place, add_legend, finished, literal_text, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,12 +85,12 @@ def intervals_figure(
             axis.text(x, float(place), UNTOLD, ha="center", va="bottom", color="0.45", transform=own)
         if panel.truth is not None:
             axis.plot(panel.truth, places, "x", color="#c2410c", markersize=7, label="true value")
-        axis.set_title(panel.title, fontsize=10)
+        axis.set_title(literal_text(panel.title), fontsize=10)
         axis.locator_params(axis="x", nbins=5)
         axis.xaxis.set_major_formatter("{x:,.10g}")
     every = max(1, math.ceil(len(labels) / MOST_LABELS))
-    axes[0].set_yticks(places[::every], labels[::every])
-    axes[0].set_ylabel(by)
+    axes[0].set_yticks(places[::every], list(map(literal_text, labels[::every])))
+    axes[0].set_ylabel(literal_text(by))
     for axis in axes[:1] if ax is None else axes:
         axis.set_ylim(max(len(labels), 1) - 0.5, -0.5)
     if any(panel.truth is not None for panel in columns):
@@ -119,11 +119,12 @@ def bars_figure(
         if panel.truth is not None:
             axis.plot(places, panel.truth, "x", color="#c2410c", markersize=7, label="true value")
             axis.legend(fontsize=8, frameon=False)
-        axis.set_title(panel.title, fontsize=10)
+        axis.set_title(literal_text(panel.title), fontsize=10)
         axis.yaxis.set_major_formatter("{x:,.10g}")
         every = max(1, math.ceil(len(labels) / MOST_LABELS))
-        axis.set_xticks(places[::every], labels[::every], rotation=90 if len(labels) > 6 else 0, fontsize=8)
-        axis.set_xlabel(by)
+        names = list(map(literal_text, labels[::every]))
+        axis.set_xticks(places[::every], names, rotation=90 if len(labels) > 6 else 0, fontsize=8)
+        axis.set_xlabel(literal_text(by))
     return finished(figure, axes, caption, grid="y", path=path)
 
 

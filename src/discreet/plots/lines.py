@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from discreet.plots.canvas import finished, panels
+from discreet.plots.canvas import finished, literal_text, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +46,9 @@ def lines_figure(
     figure, [axis] = panels(ax, 1, size=(6.4, 4.0), path=path)
     for (name, values), (dash, mark), shade in zip(curves.items(), STYLES, SHADES, strict=False):
         every = max(1, len(x) // MARKS)
-        axis.plot(x, values, label=name, color=shade, linestyle=dash, marker=mark, markevery=every, markersize=4)
+        axis.plot(
+            x, values, label=literal_text(name), color=shade, linestyle=dash, marker=mark, markevery=every, markersize=4
+        )
     if logarithmic:
         axis.set_xscale("log")
         axis.set_yscale("log")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.plots.canvas import Place, add_legend, finished
+from discreet.plots.canvas import Place, add_legend, finished, literal_text
 from discreet.plots.canvas import panels as axes_of
 from discreet.plots.lines import SHADES, STYLES
 
@@ -43,11 +43,13 @@ def bands_figure(
         for band, shade, (dash, _) in zip(bands, SHADES, STYLES, strict=False):
             line = band.moments, band.values
             axis.fill_between(band.moments, band.low, band.high, color=shade, alpha=0.18, linewidth=0)
-            axis.plot(*line, color=shade, linestyle=dash, linewidth=1.2, label=band.label or "private answer")
+            axis.plot(
+                *line, color=shade, linestyle=dash, linewidth=1.2, label=literal_text(band.label) or "private answer"
+            )
             if band.truth is not None:
                 axis.plot(band.moments, band.truth, ".", color="#c2410c", markersize=2.5, label="true value")
         axis.set_title(title, fontsize=10, loc="left")
-        axis.set_ylabel(y_label)
+        axis.set_ylabel(literal_text(y_label))
         axis.yaxis.set_major_formatter("{x:,.10g}")
         axis.margins(x=0.01)
     first = next(iter(panels.values()), ())

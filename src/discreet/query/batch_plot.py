@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive
 from discreet.exact.given_values import in_memory
-from discreet.planning.batch_planner import Name
+from discreet.planning.table_names import Name, label
 from discreet.plots.lines import lines_figure
-from discreet.query.explain_batch import label
 from discreet.query.explanation import Accuracy
 
 if TYPE_CHECKING:

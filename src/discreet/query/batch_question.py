@@ -13,12 +13,13 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import fraction
 from discreet.exact.given_values import flag
 from discreet.planning.aggregates import Aggregate
-from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name
+from discreet.planning.batch_planner import BatchPlan, BatchQuery
 from discreet.planning.contribution_limits import check_moved
 from discreet.planning.first_look_budget import NOTHING_TO_FIND
 from discreet.planning.forms import DISTINCT, UNITS
 from discreet.planning.plan import Query
 from discreet.planning.planner import level
+from discreet.planning.table_names import Name
 from discreet.planning.unspecified import open_values
 from discreet.query.batch_plot import EPSILONS, errors_against_epsilon
 from discreet.query.batch_targets import BatchTargets

@@ -14,13 +14,14 @@ from discreet.exact.amounts import decimal_text, positive
 from discreet.exact.given_values import flag
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.aggregates import Aggregate
-from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, plan_batch, price_batch, table_named
+from discreet.planning.batch_planner import BatchPlan, BatchQuery, plan_batch, price_batch
 from discreet.planning.joint_batch import is_one_question, plan_jointly
 from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Column
 from discreet.planning.planner import LARGEST_EPSILON, offers_of, stated_price
+from discreet.planning.table_names import Name, label, table_named
 from discreet.query.explain import assumed_rows, error_of
-from discreet.query.explain_batch import WORST, label, range_errors
+from discreet.query.explain_batch import WORST, range_errors
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.errors import InvalidParameter, expected
-from discreet.planning.batch_planner import BatchPlan, Name, table_named
+from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
-from discreet.query.explain_batch import label, table_errors
+from discreet.planning.table_names import Name, label, table_named
+from discreet.query.explain_batch import table_errors
 
 FACTOR = 4
 """Times which a table's weight is made larger."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, cached_quantile
-from discreet.planning.batch_planner import BatchPlan, Name
+from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.joint_batch import JointBatchPlan
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
@@ -17,6 +17,7 @@ from discreet.planning.noise_laws import Law
 from discreet.planning.plan import PricedBlock
 from discreet.planning.range_errors import bin_forms
 from discreet.planning.strategy_families import PREFIXES, RANGES
+from discreet.planning.table_names import Name, label
 from discreet.query.explain import assumed_rows, block_facts, error_of, promise, rows_below_noise
 from discreet.query.explanation import Accuracy, Explanation
 
@@ -24,11 +25,6 @@ WORST = "worst"
 WORST_OF = {RANGES: "worst range", PREFIXES: "worst prefix"}
 """The error of the worst of all ranges, which `within` speaks of."""
 INTERVALS = "noise only, for the bounded and weighted population, per cell; here of the worst cell of each table"
-
-
-def label(name: Name) -> str:
-    """What a table is called in texts."""
-    return name if isinstance(name, str) else ", ".join(name) or "all"
 
 
 def explain_batch(

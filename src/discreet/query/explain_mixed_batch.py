@@ -11,8 +11,9 @@ from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.strategy_families import RANGES
+from discreet.planning.table_names import label
 from discreet.query.explain import assumed_rows, explain, promise
-from discreet.query.explain_batch import INTERVALS, WORST, WORST_OF, cell_errors, explain_batch, label, range_errors
+from discreet.query.explain_batch import INTERVALS, WORST, WORST_OF, cell_errors, explain_batch, range_errors
 from discreet.query.explain_first_looks import first_look_facts
 from discreet.query.explanation import Explanation
 

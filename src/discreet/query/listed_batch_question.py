@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import InvalidQuery, printable
-from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name
+from discreet.planning.batch_planner import BatchPlan, BatchQuery
 from discreet.planning.first_look_budget import NOTHING_TO_FIND
 from discreet.planning.joint_batch import price_together
+from discreet.planning.table_names import Name
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.batch_targets import BatchTargets, batch_targets, cheapest, wanted_tables
 from discreet.query.explain_batch import explain_batch

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import printable
-from discreet.planning.batch_planner import BatchQuery, Name
+from discreet.planning.batch_planner import BatchQuery
 from discreet.planning.mixed_batch_plan import MixedBatchPlan, MixedBatchQuery, price_mixed_batch
+from discreet.planning.table_names import Name
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain_mixed_batch import explain_mixed_batch, runners_up
 from discreet.query.explanation import Explanation

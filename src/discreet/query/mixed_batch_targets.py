@@ -9,10 +9,11 @@ from typing import Any
 
 from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import positive
-from discreet.planning.batch_planner import Name, weights_of_tables
+from discreet.planning.batch_planner import weights_of_tables
 from discreet.planning.mixed_batch_plan import MixedBatchPlan, MixedBatchQuery, plan_within, plans_together
 from discreet.planning.noise_laws import Law
 from discreet.planning.planner import stated_delta
+from discreet.planning.table_names import Name
 from discreet.query.batch_targets import (
     BatchTargets,
     WantedBatch,

@@ -127,12 +127,12 @@ class SeriesRelease(Release):
     ) -> list[Band]:
         """A line for each group."""
         groups = [name for name in self.groups if name not in (STEP, WINDOW)]
-        parts: dict[str, list[int]] = {}
+        parts: dict[tuple[Any, ...], list[int]] = {}
         for place, row in enumerate(rows):
-            label = " · ".join(str(table[name][row]) for name in groups)
-            parts.setdefault(label, []).append(place)
+            parts.setdefault(tuple(table[name][row] for name in groups), []).append(place)
         found = []
-        for label, places in parts.items():
+        for key, places in parts.items():
+            label = " · ".join("NULL" if one is None else str(one) for one in key)
             own = [rows[place] for place in places]
             values, low, high = ([table[f"{column}{end}"][row] for row in own] for end in ("", LOW, HIGH))
             exact = None if truth is None else truth[places].tolist()

@@ -19,8 +19,9 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_na
 from discreet.inference.post_processing import expectation
 from discreet.planning.first_look_budget import NOTHING_TO_FIND
 from discreet.planning.plan import Query
+from discreet.planning.table_names import label
 from discreet.query.batch_question import BatchQuestion
-from discreet.query.explain_batch import WORST, label
+from discreet.query.explain_batch import WORST
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.ranges import AllRanges
 from discreet.query.unpriced_question import UnpricedQuestion
