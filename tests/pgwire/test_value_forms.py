@@ -40,6 +40,15 @@ def test_a_client_reads_what_is_written(oid: int, value: Any, code: int) -> None
         assert read == value
 
 
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("oid", [25, 1043])
+def test_no_text_ends_early(oid: int, code: int) -> None:
+    """`psql` showed "free\0x" as "free", beside the row of "free"."""
+    assert encoder(oid, code)("free\0x") == rb"free\x00x"
+    [held] = Transformer().get_loader(ARRAYS[25], psycopg.pq.Format(code)).load(encoder(ARRAYS[25], code)(["a\0b"]))
+    assert held == r"a\x00b"
+
+
 @pytest.mark.parametrize(
     ("value", "oid"),
     [(5, 23), (-5, 20), (1.25, 701), ("it's", 25), (True, 16), (date(2024, 1, 2), 1082),

@@ -45,7 +45,7 @@ def text_form_of(value: Any, oid: int) -> str:
     """The text form of a value."""
     if oid in ELEMENTS:
         return "{" + ",".join(_element(one, ELEMENTS[oid]) for one in value) + "}"
-    return TEXT_FORMS.get(oid, str)(value)
+    return TEXT_FORMS.get(oid, _text)(value)
 
 
 def _element(value: Any, oid: int) -> str:
@@ -54,6 +54,11 @@ def _element(value: Any, oid: int) -> str:
     shown = text_form_of(value, oid)
     plain = shown and shown.upper() != "NULL" and not any(char in '{}",\\' or char.isspace() for char in shown)
     return shown if plain else '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _text(value: Any) -> str:
+    """A text without NUL, which PostgreSQL has in none: clients in C read no further, and two keys would look alike."""
+    return str(value).replace("\0", r"\x00")
 
 
 def _real(given: Any) -> str:
@@ -82,7 +87,7 @@ def binary(value: Any, oid: int) -> bytes:
     form = (WHOLE | REAL).get(oid)
     if form is not None:
         return struct.pack(form, value)
-    return BINARY_FORMS.get(oid, lambda one: str(one).encode())(value)
+    return BINARY_FORMS.get(oid, lambda one: _text(one).encode())(value)
 
 
 def _moment(value: datetime) -> bytes:
