@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import ibis
@@ -134,6 +135,9 @@ WRONG: dict[str, tuple[Any, str]] = {
     "an object": (object(), "Expected an Ibis expression"),
     "kinds that do not mix": (_.small + _.name, "Expected an expression that Ibis accepts"),
     "a lambda that fails": (lambda t: t.small + int("x"), "Expected an expression that Ibis accepts"),
+    "a span of time for a number": (_.small == timedelta(days=1), "Hint: add it to a date"),
+    "spans of time among numbers": (_.small.isin([timedelta(days=1)]), "Hint: add it to a date"),
+    "a span of time for a missing number": (_.small.fill_null(timedelta(days=1)), "Hint: add it to a date"),
     "a lambda without a table": (lambda: 1, "Expected an expression that Ibis accepts"),
 }
 

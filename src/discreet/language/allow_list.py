@@ -260,6 +260,11 @@ def lowered(root: ops.Node, tables: Tables) -> Value:
 def _apply(op: ops.Node, tables: Tables, lower: Lower) -> Value:
     if isinstance(op, ops.Field):
         return column(op, tables)
+    if isinstance(op, ops.Literal) and op.dtype.is_interval():
+        cure = "add it to a date or a time, _.day + ibis.interval(days=30); it is no number."
+        raise InvalidQuery(
+            f"Expected a number, text, a truth value or a date, got {arithmetic.name_of(op)}.\nHint: {cure}"
+        )
     if isinstance(op, ops.Literal):
         return constant(op.value)
     if isinstance(op, ops.Alias):
