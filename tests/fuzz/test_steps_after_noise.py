@@ -5,6 +5,7 @@ the charge.
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import operator
 from collections.abc import Callable, Mapping
@@ -181,6 +182,43 @@ def test_what_cannot_be_calculated_is_missing() -> None:
     assert answer.order_by(_.plan.cast("int64"))["n"].tolist() == answer["n"].tolist()
     assert "a" in str(found)
     assert "<table" in found._repr_html_()
+
+
+TRUTH: dict[str, tuple[int, Callable[..., Any], Callable[..., Any]]] = {
+    "not": (1, operator.inv, lambda a: None if a is None else not a),
+    "is null": (1, lambda a: a.isnull(), lambda a: a is None),
+    "is not null": (1, lambda a: a.notnull(), lambda a: a is not None),
+    "and": (2, operator.and_, lambda *v: False if False in v else None if None in v else True),
+    "or": (2, operator.or_, lambda *v: True if True in v else None if None in v else False),
+    "same": (2, lambda a, b: a.identical_to(b), lambda a, b: a is b),
+    "equal": (2, operator.eq, lambda a, b: None if None in (a, b) else a == b),
+    "less": (2, operator.lt, lambda a, b: None if None in (a, b) else a < b),
+    "in": (2, lambda a, b: a.isin([b, True]), lambda a, b: None if a is None else a or (None if b is None else a == b)),
+    "between": (2, lambda a, b: a.between(b, upper=True), lambda a, b: None if None in (a, b) else b <= a),
+}
+"""Operations of truth values: how many they take, in Ibis, and what they are."""
+
+
+def test_conditions_in_each_other_are_what_they_say() -> None:
+    """Each operation in each place of each other one, on every row of truth values and NULL: Ibis leaves out
+    parentheses, so that `(~a).isnull()` became `NOT (a IS NULL)`.
+    """
+    rows = [dict(zip("abc", row, strict=True)) for row in itertools.product((True, False, None), repeat=3)]
+    start = Processing.of(dict.fromkeys("abc", "boolean"), ("a", "b", "c"), ())
+    made, wanted = {}, {}
+    for outer, inner, place in itertools.product(TRUTH, TRUTH, (0, 1)):
+        (count, *outside), (held, *inside) = TRUTH[outer], TRUTH[inner]
+
+        if place < count:
+            name = f"{inner} in place {place} of {outer}"
+            [made[name], *wanted[name]] = (
+                by(*(own(*(row[column] for column in "ab"[:held])) if i == place else row["c"] for i in range(count)))
+                for by, own, those in zip(outside, inside, ([_], rows), strict=True)
+                for row in those
+            )
+    table = pa.Table.from_pylist(rows).append_column(CELL, pa.array(range(27), pa.int64()))
+    found = _run(_connection(), table, start.mutated(made).steps[-1])
+    assert {name: found[name].to_pylist() for name in made} == wanted
 
 
 REFUSED: dict[str, Callable[[Any], Any]] = {

@@ -58,6 +58,10 @@ HOLDERS = (
     *(exp.Distinct, exp.Filter, exp.Where, exp.Order, exp.Ordered),
 )
 """Parts of a window function that hold what it is calculated from."""
+OPERATORS = (*(exp.Binary, exp.Between, exp.In, exp.Is, exp.Not), *(exp.Neg, exp.BitwiseNot, exp.AtTimeZone))
+"""What is written without a name, so that its place among others depends on how tightly each of them binds."""
+PARTS_OF_CALLS = (exp.Slice, exp.Kwarg, exp.PropertyEQ)
+"""Operators to sqlglot that are no operators of values."""
 
 
 class Processed:
@@ -255,6 +259,7 @@ def _total(statement: Any) -> Any:
             if isinstance(parts, tuple):
                 node.set(name, [*parts])
     statement = statement.copy()  # nor is what stands twice in it one node in two places then
+    _set_apart(statement)
     for select in [*statement.find_all(exp.Select)]:
         windows: dict[exp.Expression, str] = {}
         for part in _calculations(select):
@@ -268,6 +273,19 @@ def _total(statement: Any) -> Any:
         if windows:
             _calculate_first(select, windows)
     return statement
+
+
+def _set_apart(statement: exp.Expression) -> None:
+    """Puts each operation inside of another in parentheses: Ibis leaves out those of NOT, IS, IN, BETWEEN and LIKE."""
+    for node in [*statement.find_all(*OPERATORS)]:
+        is_operand = isinstance(node.parent, OPERATORS) or (
+            isinstance(node.parent, exp.Bracket) and node.arg_key == "this"
+        )
+        is_null_test = isinstance(node, exp.Not) and isinstance(node.this, exp.Null)  # so Ibis writes IS NOT NULL
+        if is_operand and not is_null_test and not isinstance(node, PARTS_OF_CALLS):
+            held = exp.Paren()
+            node.replace(held)
+            held.set("this", node)
 
 
 def _calculations(select: exp.Select) -> list[exp.Expression]:
