@@ -86,6 +86,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "beyond the doubles": ({"bounds": {"cost": (0, 10**308 * 2)}}, "bounds that a real number can have"),
     "no day": ({"bounds": {"day": ("2020-02-30", "2021-01-01")}}, "a date"),
     "NaT": ({"bounds": {"at": (pd.NaT, pd.NaT)}}, "a timestamp"),
+    "before all years of UTC": ({"bounds": {"at": ("0001-01-01T00:00:00+02:00", "2020-01-01")}}, "a timestamp"),
     "a number as a day": ({"bounds": {"day": (0, 5)}}, "a date"),
     "reversed days": ({"bounds": {"day": ("2021-01-01", "2020-01-01")}}, "low < high"),
     "keys as a list": ({"keys": ["a"]}, "a dict by column"),

@@ -115,6 +115,8 @@ REFUSED = {
     "seen >= TIMESTAMP(0) '2020-01-05 13:07:59.6'": ("duckdb postgres", "a CAST to"),
     "seen >= CAST('2020-01-05 13:07:59.6' AS TIMESTAMP(0))": ("duckdb postgres spark", "a CAST to"),
     "TIMESTAMP WITH TIME ZONE '2020-01-05 15:07:59 Asia/Tokyo' = seen": ("postgres", "a date"),
+    "TIMESTAMP WITH TIME ZONE '0001-01-01 00:00:00+02' < seen": ("postgres", "a date"),
+    "TIMESTAMPTZ '9999-12-31 23:59:59-00:01' < seen": ("duckdb", "a date"),
 }  # fmt: skip
 
 

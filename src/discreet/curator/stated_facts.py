@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any
@@ -205,7 +206,8 @@ def _bound(name: str, kind: Kind, end: object) -> Bound:
             return date(moment.year, moment.month, moment.day)
         if not isinstance(moment, datetime):
             return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 (naive means UTC here)
-        return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+        with suppress(OverflowError):  # UTC has no such year
+            return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
     raise InvalidParameter(expected(f"{kind.said}", f"bounds[{name!r}]", end, "write it year-month-day, '2020-01-31'."))
 
 

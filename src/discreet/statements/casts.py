@@ -49,7 +49,7 @@ def cast(node: exp.Cast | exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
     if written and to in date_functions.CONSTANTS:
         try:
             return ibis.literal(date_functions.CONSTANTS[to](node.this.this))
-        except ValueError:
+        except (ValueError, OverflowError):  # a zone may lead out of the years 1 to 9999
             cure = "write it year-month-day, DATE '2020-01-31', and seconds with at most 6 digits after the point."
             raise scope.text.refusal("a date", node, cure) from None
     if to not in CASTS or node.to.expressions:

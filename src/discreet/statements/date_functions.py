@@ -330,7 +330,8 @@ def _zoned(text: str) -> datetime.datetime:
     """A timestamp of a type with a zone, in UTC if it states none."""
     if not re.fullmatch(rf"{DAY}(?:{CLOCK_TIME}(?:{ZONE})?)?", text, re.ASCII):
         raise ValueError(text)
-    return datetime.datetime.fromisoformat(text)
+    moment = datetime.datetime.fromisoformat(text)
+    return moment if moment.tzinfo is None else moment.astimezone(datetime.UTC)
 
 
 CONSTANTS: dict[exp.DataType.Type, Callable[[str], datetime.date]] = {
