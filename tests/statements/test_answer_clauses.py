@@ -169,6 +169,24 @@ def test_halves_that_a_dialect_rounds_by_type_are_refused(people: dp.PrivateTabl
         dp.sql(text, people=people, dialect="postgres")
 
 
+@pytest.mark.parametrize("written", ["AVG(age)", "2.5 * COUNT(*)", "CASE WHEN COUNT(*) > 1 THEN 25e-2 ELSE 2 END"])
+def test_real_numbers_have_no_text(written: str, people: dp.PrivateTable) -> None:
+    """PostgreSQL writes 7, DuckDB 7.0, and 7.00 of a decimal."""
+    for dialect in ("duckdb", "postgres", "spark"):
+        with pytest.raises(dp.InvalidQuery, match="Expected a number that is whole in the dialect too"):
+            dp.sql(f"SELECT CAST({written} AS VARCHAR) AS x FROM people", people=people, dialect=dialect)  # noqa: S608 (ours)
+
+
+@pytest.mark.parametrize("kind", ["INTEGER", "DOUBLE PRECISION", "BOOLEAN", "DATE"])
+def test_texts_are_read_as_numbers_in_one_dialect(kind: str, people: dp.PrivateTable) -> None:
+    """DuckDB takes '1.5' for the whole number 2, where PostgreSQL stops; Spark takes '2020' for a date."""
+    text = f"SELECT plan, CASE WHEN COUNT(*) > 1 THEN CAST(plan AS {kind}) END AS x FROM people GROUP BY plan"  # noqa: S608 (ours)
+    assert dp.sql(text, people=people) is not None
+    for dialect in ("postgres", "spark"):
+        with pytest.raises(dp.InvalidQuery, match="Expected a CAST of a number, a condition, a date or a constant"):
+            dp.sql(text, people=people, dialect=dialect)
+
+
 @pytest.mark.parametrize(
     ("statement", "dialect"),
     [

@@ -58,6 +58,9 @@ def cast(node: exp.Cast | exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
     value, target = lower(node.this, scope), CASTS[to]
     if value.type().is_numeric() and target.is_string():
         return string_functions.as_text(value, node.this, scope)
+    if scope.is_answer and value.type().is_string() and not target.is_string() and scope.text.dialect.name != "duckdb":
+        cure = "engines read texts differently: take the answer, and cast there."
+        raise scope.text.refusal("a CAST of a number, a condition, a date or a constant", node, cure)
     if value.type().is_floating() and target.is_integer():
         value = _whole(value, node, scope)
     if value.type().is_integer() and target.is_boolean():

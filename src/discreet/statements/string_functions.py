@@ -189,8 +189,8 @@ def separated(node: exp.ConcatWs, scope: Scope, lower: Lower) -> ir.Value:
 
 
 def as_text(value: ir.Value, node: exp.Expression, scope: Scope) -> ir.Value:
-    """A whole number as text, refused if it is a real number in SQL, whose text has a point."""
-    if scope.text.is_unclear(node):
+    """A whole number as text, refused if it is a real number here or in SQL, whose text has a point or an exponent."""
+    if (scope.is_answer and value.type().is_floating()) or scope.text.is_unclear(node):
         cure = "CAST it AS BIGINT first."
         raise scope.text.refusal("a number that is whole in the dialect too", node, cure)
     return ops.Cast(value, dt.string).to_expr()
