@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from discreet.query.grouping_sets import MOST_TABLES
 from discreet.statements.statement_text import Text
 
 Nodes = tuple[exp.Expression, ...]
 
 LISTS = ("rollup", "cube", "grouping_sets")
 OPENINGS = (TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS)
-MOST_PARTS = 10
-"""Of a cube."""
+MOST_PARTS = {"cube": 10, "rollup": 100}
+"""Columns of one list."""
 
 
 def has_sets(clause: exp.Group | None, text: Text) -> bool:
@@ -39,8 +41,12 @@ def groupings(clause: exp.Group, text: Text) -> list[Nodes]:
     """The groupings that it asks for, each as the expressions that it has: plain entries are in all of them, and lists
     are combined with each other, as in SQL.
     """
-    own = tuple(clause.expressions)
-    return [(*own, *itertools.chain.from_iterable(chosen)) for chosen in itertools.product(*_lists(clause, text))]
+    own, lists = tuple(clause.expressions), [*_lists(clause, text)]
+    if math.prod(map(len, lists)) > MOST_TABLES:
+        raise text.refusal(
+            f"at most {MOST_TABLES:,} sets", clause, "lists beside each other are combined: ask for fewer."
+        )
+    return [(*own, *itertools.chain.from_iterable(chosen)) for chosen in itertools.product(*lists)]
 
 
 def _lists(clause: exp.Group, text: Text) -> Iterator[list[Nodes]]:
@@ -50,12 +56,13 @@ def _lists(clause: exp.Group, text: Text) -> Iterator[list[Nodes]]:
             parts = [_part(node, text) for node in one.expressions]
             if not parts:
                 raise text.refusal("a list in parentheses", one, "write ROLLUP (a, b).")
+            most = MOST_PARTS.get(name)
+            if most and len(parts) > most:
+                raise text.refusal(f"at most {most} columns in a {name}", one, "list the sets, GROUPING SETS.")
             if name == "grouping_sets":
                 yield parts
             elif name == "rollup":
                 yield [_joined(parts[:k]) for k in range(len(parts), -1, -1)]
-            elif len(parts) > MOST_PARTS:
-                raise text.refusal(f"at most {MOST_PARTS} columns in a cube", one, "list the sets, GROUPING SETS.")
             else:
                 sizes = range(len(parts), -1, -1)
                 yield [_joined(some) for k in sizes for some in itertools.combinations(parts, k)]

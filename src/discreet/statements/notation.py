@@ -46,10 +46,13 @@ def check_notation(text: Text) -> None:
         _check_part(tokens, text)
     _check_limits(text)
     _check_comments(text)
-    if text.dialect.escapes and (found := re.search(r"--[^\r\n]*\\\n", text.source)):
-        place = text.at(found.start())
-        cure = "leave the backslash out; in this dialect it continues the comment."
-        raise InvalidQuery(f"Expected a comment that ends with its line, got a backslash {place}.\nHint: {cure}")
+    for found in re.finditer(r"\\\n", text.source) if text.dialect.escapes else ():
+        line = max(text.source.rfind(end, 0, found.start()) for end in "\r\n") + 1
+        comment = text.source.find("--", line, found.start())
+        if comment >= 0:
+            place = text.at(comment)
+            cure = "leave the backslash out; in this dialect it continues the comment."
+            raise InvalidQuery(f"Expected a comment that ends with its line, got a backslash {place}.\nHint: {cure}")
 
 
 def _check_comments(text: Text) -> None:
