@@ -83,9 +83,9 @@ def test_answers_are_those_of_duckdb(text: str) -> None:
         ("SELECT a, MEDIAN(v) FROM t GROUP BY CUBE (a)", "columns that add up"),
         ("SELECT a, COUNT(*) FROM t GROUP BY GROUPING SETS ((a), (a))", "each set once"),
         ("SELECT a, b, COUNT(*) FROM t GROUP BY GROUPING SETS (ROLLUP (a), b)", "plain sets"),
-        (f"SELECT a, COUNT(*) FROM t GROUP BY {', '.join(['ROLLUP (a)'] * 40)}", "at most 5,000 sets"),
-        (f"SELECT a, COUNT(*) FROM t GROUP BY ROLLUP ({', '.join('a' * 101)})", "at most 100 columns in a rollup"),
-        (f"SELECT a, COUNT(*) FROM t GROUP BY CUBE ({', '.join('a' * 11)})", "at most 10 columns in a cube"),
+        (f"SELECT a, COUNT(*) FROM t GROUP BY {', '.join(['ROLLUP (a)'] * 40)}", "at most 5,000 sets"),  # noqa: S608 (ours)
+        (f"SELECT a, COUNT(*) FROM t GROUP BY ROLLUP ({', '.join('a' * 101)})", "at most 100 columns in a rollup"),  # noqa: S608 (ours)
+        (f"SELECT a, COUNT(*) FROM t GROUP BY CUBE ({', '.join('a' * 11)})", "at most 10 columns in a cube"),  # noqa: S608 (ours)
     ],
 )
 def test_what_is_no_grouping_is_refused(text: str, what: str) -> None:
