@@ -98,6 +98,8 @@ def test_every_kind_has_its_text() -> None:
         '{"event":"composed","events":[{"event":"pure","epsilon":"1"}],"counts":[0],"version":1}',
         '{"event":"composed","events":[{"event":"pure","epsilon":"1"}],"counts":[1,1],"version":1}',
         '{"event":"composed","events":["pure"],"counts":[1],"version":1}',
+        '{"event":["pure"],"epsilon":"1","version":1}',
+        '{"event":"pure","epsilon":"1","version":%s}' % ("1" * 5000),
         "[" * 100_000,
     ],
 )

@@ -153,7 +153,7 @@ def from_json(text: str) -> Event:
     """The event that `to_json` wrote; raises LedgerError for anything else."""
     try:
         found = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # of too many digits, too
         raise _unreadable("text", "something that is not JSON") from error
     if not isinstance(found, dict) or found.pop("version", None) != VERSION:
         raise _unreadable("version", "another version")
@@ -168,9 +168,9 @@ def _plain(event: Event) -> dict[str, Any]:
 
 
 def _event(found: object) -> Event:
-    if not isinstance(found, dict) or found.get("event") not in KINDS:
+    name = found.get("event") if isinstance(found, dict) else None
+    if not isinstance(found, dict) or not isinstance(name, str) or name not in KINDS:
         raise _unreadable("event", "an unknown kind")
-    name = found["event"]
     kind, rest = KINDS[name], {key: value for key, value in found.items() if key != "event"}
     if set(rest) != {field.name for field in fields(kind)}:
         raise _unreadable("fields", "fields that are missing or unknown")
