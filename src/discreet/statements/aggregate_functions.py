@@ -16,6 +16,7 @@ from discreet.statements.constants import number_of
 from discreet.statements.expressions import row_wise
 from discreet.statements.refusals import refusal
 from discreet.statements.scope import Scope, in_one_case
+from discreet.statements.statement_text import sql_text
 
 Write = Callable[..., ops.Value]
 
@@ -123,7 +124,7 @@ def _quantile(
         raise scope.text.refusal("a quantile strictly between 0 and 1", node, "write QUANTILE_CONT(column, 0.9).")
     value = _aggregated_column(of, node, scope, is_ordered=True)
     made = ops.Quantile(value, float(stated), where).to_expr()
-    column_words = re.findall(r"\w+", of.name if isinstance(of, exp.Column) else of.sql(dialect="duckdb"))
+    column_words = re.findall(r"\w+", of.name if isinstance(of, exp.Column) else sql_text(of))
     return AggregateFunction(
         name=name or "_".join(["quantile", str(stated), *column_words]).lower(), written=lambda _: made, node=node
     )
@@ -169,14 +170,14 @@ def _default_name(node: exp.Expression, prefix: str) -> str:
         return prefix
     inner = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
     both = [part for part in (inner, node.args.get("expression")) if part is not None]
-    texts = [part.name if isinstance(part, exp.Column) else part.sql(dialect="duckdb") for part in both]
+    texts = [part.name if isinstance(part, exp.Column) else sql_text(part) for part in both]
     words = re.findall(r"\w+", " ".join(texts))
     return "_".join([prefix, *(["distinct"] if isinstance(node.this, exp.Distinct) else []), *words]).lower()
 
 
 def default_name(node: exp.Expression) -> str:
     """The name of a calculation without an alias, made from its text."""
-    return "_".join(re.findall(r"\w+", node.sql(dialect="duckdb", comments=False))).lower()
+    return "_".join(re.findall(r"\w+", sql_text(node))).lower()
 
 
 def sql_of(node: exp.Expression) -> str:
@@ -188,7 +189,7 @@ def sql_of(node: exp.Expression) -> str:
         if not name.quoted:
             name.set("this", in_one_case(name.name))
     parts = [f"{type(part).__name__}{_held(part)}" for part in node.walk() if not isinstance(part, exp.Identifier)]
-    return "; ".join([one.sql(dialect="duckdb", comments=False), *parts])
+    return "; ".join([sql_text(one), *parts])
 
 
 def _held(node: exp.Expression) -> list[str]:

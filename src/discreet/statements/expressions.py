@@ -36,6 +36,9 @@ class Rule(NamedTuple):
 
 def row_wise(node: exp.Expression, scope: Scope) -> ir.Value:
     """A row-wise expression in Ibis; refuses whatever is not listed."""
+    known = scope.meanings.get(id(node))
+    if known is not None:
+        return known[1]
     rule = RULES.get(type(node))
     if rule is None:
         raise refusal(node, scope.text)
@@ -46,7 +49,7 @@ def row_wise(node: exp.Expression, scope: Scope) -> ir.Value:
     if foreign:
         raise refusal(node, scope.text, part=foreign[0])
     try:
-        return rule.build(node, scope)
+        found = rule.build(node, scope)
     except (IbisError, ValidationError, TypeError, AttributeError):  # the last: a method that a type lacks
         parts = [part for part in node.iter_expressions() if type(part) in RULES]
         types = " and ".join(dict.fromkeys(str(row_wise(part, scope).type()) for part in parts)) or "nothing"
@@ -55,6 +58,8 @@ def row_wise(node: exp.Expression, scope: Scope) -> ir.Value:
             node,
             "compare and combine values of one type; text is in single quotes.",
         ) from None
+    scope.meanings[id(node)] = node, found
+    return found
 
 
 def _takes(build: Build, *parts: str) -> Rule:

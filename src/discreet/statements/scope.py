@@ -7,7 +7,7 @@ what was written, and says what to write instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from sqlglot import exp
@@ -35,6 +35,10 @@ class Scope:
     """None for a sub-query without a name."""
     met: tuple[exp.Expression, ...] = ()
     """The conditions of WHERE on which tables were joined."""
+    meanings: dict[int, tuple[exp.Expression, ir.Value]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """What nodes mean in Ibis, by identity: rules ask for the same operand several times, in each other."""
 
     @property
     def is_answer(self) -> bool:

@@ -22,6 +22,9 @@ LONGEST_OPENING = 4
 """Tokens from the name of a function to its first operand, as in EXTRACT ( YEAR FROM x."""
 FORM = "SELECT keys, aggregates FROM table WHERE condition GROUP BY keys"
 
+MOST_STEPS = 50_000
+"""Parts that are written: more than a statement has that is read."""
+
 SET_OPERATIONS = (TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT)
 OPENING = (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN)
 
@@ -160,11 +163,33 @@ def _arguments(tokens: tuple[Token, ...]) -> int:
     return commas + 1 if tokens and tokens[0].token_type is TokenType.L_PAREN else 0
 
 
+class _BoundedGenerator(sqlglot.Dialect.get_or_raise(DUCKDB.name).generator_class):  # type: ignore[misc]  # found at run time
+    """Ends where the text would be too long: of some functions it has an operand several times, and so on in this."""
+
+    steps = 0
+
+    def sql(self, *arguments: Any, **named: Any) -> str:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise InvalidQuery(
+                expected("a statement of moderate depth", "text", "a deeper one", "ask for less at a time.")
+            )
+        text: str = super().sql(*arguments, **named)
+        return text
+
+
+def sql_text(node: exp.Expression) -> str:
+    """A part of the tree as SQL, whatever of it DuckDB does not have."""
+    generator = _BoundedGenerator(dialect=DUCKDB.name, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    text: str = generator.generate(node)
+    return text
+
+
 def shown(node: exp.Expression) -> str:
     """A part of the tree as SQL, on one line and not too long."""
     try:
-        text = " ".join(node.sql(dialect=DUCKDB.name, comments=False, unsupported_level=ErrorLevel.IGNORE).split())
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        text = " ".join(sql_text(node).split())
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, InvalidQuery):
         text = ""  # a tree that the parser makes of odd arguments, and cannot write
     text = text or node.key.upper()
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}...")
