@@ -14,7 +14,7 @@ from sqlglot.optimizer.merge_subqueries import merge_subqueries
 from sqlglot.optimizer.qualify import qualify
 
 from discreet.engines.optimizer_fences import ROWS as FOUND
-from discreet.engines.optimizer_fences import fenced, over_rows
+from discreet.engines.optimizer_fences import fenced, with_rows_first
 from discreet.engines.statement_cache import unfused
 
 T = ibis.table({"x": "float64", "y": "int64"}, name="t")
@@ -82,7 +82,7 @@ def test_conditions_stay_out_of_views() -> None:
     view, condition = "SELECT CAST(x AS INT) AS n FROM t WHERE y > 1", "n > 3"
     unfenced = f"WITH found AS ({view}) SELECT n FROM found WHERE {condition}"  # noqa: S608 (our own)
     for statement, together in (
-        (over_rows(view, f'SELECT n FROM "{FOUND}" WHERE {condition}'), False),  # noqa: S608 (our own)
+        (with_rows_first(view, f'SELECT n FROM "{FOUND}" WHERE {condition}'), False),  # noqa: S608 (our own)
         (unfenced, True),
     ):
         tree = qualify(sqlglot.parse_one(statement, read="postgres"), schema={"t": {"x": "DOUBLE", "y": "BIGINT"}})

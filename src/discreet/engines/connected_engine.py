@@ -36,6 +36,7 @@ from discreet.engines.engine import (
 from discreet.engines.exact_totals import GROUP, totals
 from discreet.engines.foreign_key_units import PathStep, owned_rows
 from discreet.engines.multi_table_engine import MultiTable, TableEngine, TablePart
+from discreet.engines.optimizer_fences import OFFSET, ROWS, with_rows_first
 from discreet.engines.rank_histogram import rank_histogram, read_rank_histogram
 from discreet.engines.statement_cache import KEPT, SEPARATOR, Statements, parts_of, unfused
 from discreet.errors import InvalidQuery
@@ -76,6 +77,8 @@ class Connected(ABC):
     title: ClassVar[str]
     quote: ClassVar[str] = '"'
     """What stands around names."""
+    fence: ClassVar[str] = OFFSET
+    """What keeps conditions of ours out of a query of the curator's."""
     binary_collation: ClassVar[str]
     """The collation that tells texts apart byte by byte, as Python tells keys apart."""
 
@@ -87,6 +90,8 @@ class Connected(ABC):
             lambda plan: SEPARATOR.join(self.compiled(rank_histogram(plan, one)) for one in plan.ranks)
         )
         self._unreadable: Mapping[str, str] = {}
+        self._rows = ""
+        """The SQL of the rows of a view, or of steps, that may leave some out."""
         self._tables = MultiTable()
         self._path: tuple[PathStep, ...] = ()
         self._carried: Mapping[str, dt.DataType] = {}
@@ -251,7 +256,16 @@ class Connected(ABC):
         """
         names = {self.identifier(name): dtype.is_string() for name, dtype in seen.schema().items()}
         columns = [f"{self._binary_text(name)} AS {name}" if is_text else name for name, is_text in names.items()]
-        return f"SELECT {', '.join(columns)} FROM ({self.compiled(seen)}) AS {self.identifier('raw')}"  # noqa: S608 (quoted names)
+        found = f"SELECT {', '.join(columns)} FROM ({self.compiled(seen)}) AS {self.identifier('raw')}"  # noqa: S608 (quoted names)
+        name = self.identifier(ROWS)
+        return with_rows_first(self._rows, found, name=name, fence=self.fence) if self._rows else found
+
+    def _find_rows_first(self) -> None:
+        """Has the rows of a view, or of steps, found before any condition of ours is tried on them.
+
+        What a view computes of a row that it leaves out may fail: then one such row would make a release fail.
+        """
+        self._rows, self._raw = self.compiled(self._raw), ibis.table(self._raw.schema(), name=ROWS)
 
     def _readable(self) -> ir.Table:
         """Its table, without what no text is."""

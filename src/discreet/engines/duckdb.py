@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.engines.connected_engine import Connected, add_noise_to_table
-from discreet.engines.duckdb_names import hidden, is_stored, is_taken, temporary_names
+from discreet.engines.duckdb_names import hidden, is_stored, is_taken, keeps_rows, temporary_names
 from discreet.engines.duckdb_settings import our_settings, protected_settings
 from discreet.engines.duckdb_texts import computed_text
 from discreet.engines.engine import AddNoise, hide_failure_details, logger
@@ -25,7 +25,6 @@ from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
 from discreet.engines.relational_operations import column_names
 from discreet.engines.statement_cache import SEPARATOR, Statements, with_scans
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.cached_property import cached_property
 from discreet.language.input_barrier import NAME
 from discreet.planning.batches import ROWS, of_size
 from discreet.planning.group_key_file import KeyFile
@@ -51,6 +50,7 @@ class DuckDB(Connected):
         super().__init__(found.backend, found.table, found.backend.con)
         self._unreadable, self._files, self._merged = found.unreadable, found.files, found.merged
         self._is_curators = isinstance(data, ir.Table)
+        self._raw_written = str(self._backend.compile(self._raw))
         self._protected_settings = self._settings_at_first() if self._is_curators else {}
         self._of_views = self._is_curators and not self._with_lock(lambda raw: is_stored(self._raw, raw))
         self._temporary = self._with_lock(temporary_names) if self._of_views else frozenset[str]()
@@ -62,6 +62,8 @@ class DuckDB(Connected):
         self._statements = Statements(lambda plan: self.compiled(totals(plan, packs=packs(plan))))
         self._named: dict[str, frozenset[str]] = {}
         """The columns that statements compiled here name; of others it is not known."""
+        if self._is_curators and not self._with_lock(lambda raw: keeps_rows(self._raw, raw)):
+            self._find_rows_first()
 
     def keyed_rows(
         self, by: Sequence[str], bounds: Mapping[str, tuple[Bound, Bound]], wanted: frozenset[str] | None
@@ -206,10 +208,6 @@ class DuckDB(Connected):
     def _current_types(self) -> list[tuple[Any, ...]]:
         described = self._backend.con.sql(f"SELECT * FROM ({self._raw_written})")  # noqa: S608 (the curator's own table)
         return list(zip(described.columns, map(str, described.types), strict=True))
-
-    @cached_property
-    def _raw_written(self) -> str:
-        return str(self._backend.compile(self._raw))
 
     def _settings_at_first(self) -> dict[str, Any]:
         """Where names lead; refuses a connection whose settings are not ours and cannot be."""

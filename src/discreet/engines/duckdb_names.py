@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
+import sqlglot
+import sqlglot.expressions as sge
 
 TEMPORARY = ("temp", "main")
 OURS = "__discreet"
@@ -26,6 +28,10 @@ UNION ALL SELECT database_name, schema_name, view_name, sql FROM duckdb_views() 
 OWN_STORAGE = "SELECT database_name FROM duckdb_databases() WHERE type = 'duckdb'"
 """The databases whose tables are DuckDB's own."""
 SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+READERS = ("parquet_scan", "read_csv_auto", "read_json", "read_json_auto", "read_ndjson", "read_ndjson_auto")
+"""The functions that read files and have no class in sqlglot."""
 
 
 class Relation(NamedTuple):
@@ -85,6 +91,38 @@ def is_stored(table: ir.Table, raw: Any) -> bool:
         and (one.namespace.catalog, one.namespace.database, one.name.translate(SMALL)) in tables
         for one in found
     )
+
+
+def keeps_rows(table: ir.Table, raw: Any) -> bool:
+    """Whether no step of it, and no view, leaves out a row: of a table as DuckDB stores it, or of files."""
+    if not all(isinstance(one, ops.DatabaseTable | ops.Project) for one in table.op().find(ops.Relation)):
+        return False
+    texts = {(one.catalog, one.schema, one.name.translate(SMALL)): one.written for one in relations(raw)}
+    places = [(*_place(one), one.name.translate(SMALL)) for one in table.op().find(ops.DatabaseTable)]
+    own = {name for [name] in raw.execute(OWN_STORAGE).fetchall()}
+    return all(
+        place in texts and (place[0] in own if (text := texts[place]) is None else _reads_files(text))
+        for place in places
+    )
+
+
+def _place(table: ops.DatabaseTable) -> tuple[str | None, str | None]:
+    return table.namespace.catalog, table.namespace.database
+
+
+def _reads_files(view: str) -> bool:
+    """Whether the text of a view gives each row of some files."""
+    try:
+        query = sqlglot.parse_one(view, read="duckdb").expression
+    except sqlglot.errors.SqlglotError:
+        return False
+    if not isinstance(query, sge.Select) or query.find(sge.Unnest, sge.Explode):
+        return False
+    parts = {name for name, part in query.args.items() if part}
+    read = query.args["from_"].this if parts == {"expressions", "from_"} else None
+    if not isinstance(read, sge.Table) or {name for name, part in read.args.items() if part} - {"this", "alias"}:
+        return False
+    return isinstance(read.this, sge.ReadParquet | sge.ReadCSV) or read.this.name.lower() in READERS
 
 
 def is_taken(raw: Any, name: str) -> bool:

@@ -1,23 +1,26 @@
-"""Fences between the steps of a statement, so that PostgreSQL's planner does not merge them.
+"""Fences in statements: between steps that PostgreSQL's planner would merge, and around the rows of any engine's views.
 
 Claim
     `fenced` gives a statement with the same rows. The planner meets each computed column of a step once for every time
     that the statement writes it out, however many steps follow: what it plans is no larger than the statement, but for
     the columns of a common table expression that it was told not to materialize. No condition of a statement
-    `over_rows` is tried on a row that a view, or a step of the caller's, leaves out.
+    `with_rows_first` is tried on a row that a view, or a step of the caller's, leaves out.
 Requires
     A statement of Ibis: steps are sub-queries in FROM with names of their own, whose columns are named with these.
 Relies on
     PostgreSQL pulls no sub-query with OFFSET up into the query around it (is_simple_subquery, prepjointree.c), and
     OFFSET 0 leaves no row out. It computes common table expressions that are named more than once by themselves.
+    DuckDB pushes no condition through OFFSET (FilterPushdown::Optimize), and Spark none through a sample, which keeps
+    each row whose number from [0, 1) is below 1 (PushPredicateThroughNonJoin, BernoulliCellSampler).
 Proof
     A step is pulled up by putting the expression of each of its columns in the place of every name of it. That adds up
     to more than the text where a computed column is named twice: with k steps that name it twice, to 2^k times as much.
     Those steps are fenced, and where a column is only handed on, the one who names it twice decides. Steps with
     aggregates, DISTINCT or set operations are never pulled up; a fence around them would change nothing.
     No condition is pushed down into a sub-query with OFFSET either (subquery_is_pushdown_safe, allpaths.c). Elsewhere
-    the cheapest is tried first: of a view `SELECT id::int FROM t WHERE good(id)`, which fails on no row, our test for
-    NULL would be, `id::int IS NOT NULL`, and one row that is not good would make it fail.
+    the cheapest is tried first, or what can be asked of a table before it is joined: of a view
+    `SELECT id::int FROM t WHERE good(id)`, which fails on no row, our test for NULL would be, `id::int IS NOT NULL`,
+    and one row that is not good would make it fail.
 Rounding
     None.
 Source
@@ -36,6 +39,10 @@ import sqlglot.expressions as sge
 
 ROWS = "__discreet_rows"
 """Name of the rows of a view, or of steps of the caller's."""
+OFFSET = "NOT MATERIALIZED (SELECT * FROM ({}) AS found OFFSET 0)"
+"""A fence around a query: no condition goes down through it."""
+SAMPLE = "(SELECT * FROM ({}) TABLESAMPLE (100 PERCENT) REPEATABLE (0) AS found)"
+"""The same where OFFSET 0 is left out before conditions go down: a sample of all rows."""
 APART = ("group", "distinct", "having", "limit", "offset")
 """Steps with one of these are planned by themselves."""
 
@@ -56,9 +63,9 @@ def fenced(statement: sge.Expression) -> sge.Expression:
     return statement
 
 
-def over_rows(rows: str, statement: str) -> str:
+def with_rows_first(rows: str, statement: str, *, name: str = f'"{ROWS}"', fence: str = OFFSET) -> str:
     """The SQL of a statement over `ROWS`, which are those of other SQL, found before anything is asked of them."""
-    return f'WITH "{ROWS}" AS NOT MATERIALIZED (SELECT * FROM ({rows}) AS found OFFSET 0) {statement}'  # noqa: S608 (statements of ours)
+    return f"WITH {name} AS {fence.format(rows)} {statement}"
 
 
 def _computed(select: sge.Select, known: Mapping[str, set[str]]) -> set[str]:

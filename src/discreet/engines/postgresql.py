@@ -24,7 +24,7 @@ from discreet.engines.connected_engine import Connected, add_noise_to_table
 from discreet.engines.engine import AddNoise, hide_failure_details
 from discreet.engines.exact_totals import KEYS
 from discreet.engines.multi_table_engine import TablePart
-from discreet.engines.optimizer_fences import ROWS, fenced, over_rows
+from discreet.engines.optimizer_fences import fenced
 from discreet.engines.postgresql_copies import copied
 from discreet.engines.postgresql_keys import (
     MAY_STORE,
@@ -70,11 +70,10 @@ class PostgreSQL(Connected):
         self._curators_settings: dict[str, str] = {}
         self._written, self._types = "", dict[str, int]()
         """The table of the caller's, in SQL, and the numbers of its columns' types."""
-        self._is_stored, self._rows = True, ""
-        """Whether it is a table as it is stored; and else the SQL of its rows."""
+        self._is_stored = True
         self._raw, self._unreadable = hide_failure_details(partial(self._describe, raw), charged=False)
         if not self._is_stored:
-            self._rows, self._raw = self.compiled(self._raw), ibis.table(self._raw.schema(), name=ROWS)
+            self._find_rows_first()
 
     def _describe(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
         con = self._backend.con
@@ -91,10 +90,6 @@ class PostgreSQL(Connected):
             self._written = str(self._backend.compile(raw.select(open_names)))
             self._types = postgresql_types.type_codes(cursor, self._written)
             return postgresql_types.with_server_types(cursor, raw, self._types)
-
-    def _with_binary_texts(self, seen: ir.Table) -> str:
-        statement = super()._with_binary_texts(seen)
-        return over_rows(self._rows, statement) if self._rows else statement
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses keys that cannot be held."""

@@ -22,6 +22,7 @@ from discreet.engines.engine import AddNoise, hide_failure_details
 from discreet.engines.exact_totals import KEYS
 from discreet.engines.inputs import as_arrow
 from discreet.engines.multi_table_engine import TablePart
+from discreet.engines.optimizer_fences import SAMPLE
 from discreet.engines.replaced_spark_functions import replaced_function_refusal
 from discreet.engines.spark_executor_noise import noisy_groups
 from discreet.engines.spark_settings import our_settings
@@ -42,6 +43,7 @@ class Spark(Connected):
 
     title = "Spark"
     quote = "`"
+    fence = SAMPLE
     binary_collation = " COLLATE UTF8_BINARY"
 
     def __init__(self, backend: Any, raw: ir.Table) -> None:
@@ -53,10 +55,13 @@ class Spark(Connected):
         super().__init__(backend, raw, session)
         self._written, self._protected = "", Meaning((), {})
         """Its SQL, and what that stood for when it was protected."""
+        self._keeps_rows = True
         self._footers = spark_files.Footers()
         words = hide_failure_details(self._settled, charged=False)
         if words:
             raise InvalidParameter(words)
+        if not self._keeps_rows:
+            self._find_rows_first()
 
     def script(self, plan: Plan) -> str:
         """All that is run for a plan; the keys are a view of what the driver has."""
@@ -153,6 +158,7 @@ class Spark(Connected):
                 self._raw = spark_tables.qualified(session, self._raw, self._to_sql)
                 self._written = self._to_sql(self._raw)
                 self._protected = spark_tables.meaning_now(session, self._written)
+                self._keeps_rows = spark_tables.keeps_rows(session, self._written)
                 words = spark_tables.ambiguous(self._protected) or self._without_far_moments(session)
             return words
 

@@ -92,6 +92,28 @@ def _qualified(session: Any, table: ops.DatabaseTable, to_sql: Callable[[ir.Tabl
     return table.copy(namespace=ops.Namespace(*places))
 
 
+def keeps_rows(session: Any, written: str) -> bool:
+    """Whether what the SQL of a table names leaves out no row: stored tables, and views that only compute."""
+    plan = session.sql(written)._jdf.queryExecution().analyzed()  # noqa: SLF001 (Java)
+    return all(map(_keeps_rows, _nodes(plan)))
+
+
+def _keeps_rows(node: Any) -> bool:
+    """Whether a part of a plan reads all rows of what this session, and no other server, reads, or hands them on."""
+    kind = node.getClass().getSimpleName()
+    if node.children().size():
+        return kind in ("SubqueryAlias", "View", "Project")
+    source = {"LogicalRelation": "relation", "DataSourceV2Relation": "table"}.get(kind)
+    return source is None or "jdbc" not in getattr(node, source)().getClass().getName().lower()
+
+
+def _nodes(plan: Any) -> Iterator[Any]:
+    yield plan
+    children = plan.children()
+    for i in range(children.size()):
+        yield from _nodes(children.apply(i))
+
+
 def _aliases(plan: Any) -> Iterator[Any]:
     """The identifiers of what a plan names, outside of views."""
     kind = plan.getClass().getSimpleName()

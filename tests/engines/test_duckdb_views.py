@@ -1,0 +1,104 @@
+"""Views of a DuckDB connection, and steps of the curator's: a row that they leave out makes no release fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ibis
+import pytest
+from ibis import _
+
+import discreet as dp
+from discreet.engines.duckdb_names import keeps_rows, qualified
+
+VIEWS = {
+    "where": "WHERE regexp_matches(person, '^[0-9]+$')",
+    "semi": "WHERE person IN (SELECT word FROM good)",
+    "anti": "WHERE NOT EXISTS (SELECT 1 FROM (VALUES ('one')) AS x (w) WHERE w = person)",
+    "join": "JOIN good ON person = word",
+    "left": "LEFT JOIN good ON person = word WHERE word IS NOT NULL",
+    "window": "WHERE person <> 'one' QUALIFY ROW_NUMBER() OVER (PARTITION BY person) = 1",
+}
+"""Views that fail on no row, though one of a row that they leave out cannot be cast."""
+
+
+def connection() -> Any:
+    backend = ibis.duckdb.connect()
+    backend.con.execute(
+        "CREATE TABLE words AS SELECT i::VARCHAR AS person, (i % 9)::VARCHAR AS age FROM range(100) t(i)"
+    )
+    backend.con.execute("INSERT INTO words VALUES ('one', 'two')")
+    backend.con.execute("CREATE TABLE good AS SELECT i::VARCHAR AS word FROM range(200) t(i)")
+    return backend
+
+
+def questions(data: Any) -> list[dp.Question]:
+    table = dp.protect(
+        data, unit="person", max_rows=1, bounds={"age": (0, 9)}, budget=dp.Budget(epsilon=10**7), name="words"
+    )
+    return [
+        table.agg(n=_.count()),
+        table.filter(_.age >= 0, _.person > -1).agg(n=_.count()),
+        table.join(table.select("age"), ["person", "age"]).agg(n=_.count()),
+        table.per_unit(age=_.age.max()).agg(n=_.count()),
+    ]
+
+
+def counted(question: dp.Question) -> int:
+    return round(question.release(epsilon=10**4).to_pyarrow()["n"][0].as_py())
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_row_that_a_view_leaves_out_makes_no_release_fail(name: str) -> None:
+    backend = connection()
+    backend.con.execute(f"CREATE VIEW seen AS SELECT person::INT AS person, age::INT AS age FROM words {VIEWS[name]}")  # noqa: S608 (ours)
+    expected = backend.con.execute("SELECT COUNT(*) FROM seen").fetchall()[0][0]
+    assert [counted(question) for question in questions(backend.table("seen"))] == [expected] * 4
+
+
+def test_a_row_that_a_step_leaves_out_makes_no_release_fail() -> None:
+    backend = connection()
+    words, good = backend.table("words"), backend.table("good")
+    kept = words.semi_join(good, words.person == good.word)
+    steps = kept.select(person=kept.person.cast("int64"), age=kept.age.cast("int64"))
+    assert [counted(question) for question in questions(steps)] == [100] * 4
+
+
+def test_which_tables_keep_all_rows(tmp_path: Path) -> None:
+    backend = connection()
+    path = str(tmp_path / "a.parquet")
+    backend.table("words").to_parquet(path)
+    backend.con.execute(f"CREATE VIEW files AS SELECT person, age || 'x' AS age FROM read_parquet('{path}')")  # noqa: S608 (ours)
+    for name, rest in {
+        "part": "WHERE age > '3'",
+        "few": "LIMIT 3",
+        "sampled": "USING SAMPLE 50%",
+        "lists": "",
+        "sorted": "ORDER BY age",
+    }.items():
+        shown = "unnest([age]) AS age" if name == "lists" else "age"
+        backend.con.execute(f"CREATE VIEW {name} AS SELECT {shown} FROM read_parquet('{path}') {rest}")  # noqa: S608 (ours)
+    words = backend.table("words")
+    read = backend.read_parquet(path)
+    kept = [
+        words,
+        words.mutate(b=words.age.upper()),
+        words.select("age"),
+        backend.table("files"),
+        read,
+        read.select("age"),
+    ]
+    left = [
+        words.filter(words.age > "3"),
+        words.distinct(),
+        words.limit(3),
+        words.join(words.select("age"), "age"),
+        *map(backend.table, ("part", "few", "sampled", "lists", "sorted")),
+    ]
+
+    def keeps(table: Any) -> bool:
+        return keeps_rows(qualified(table, backend.con), backend.con)
+
+    assert [keeps(table) for table in kept] == [True] * len(kept)
+    assert [keeps(table) for table in left] == [False] * len(left)
