@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import ibis
 import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
 import ibis.expr.schema as sch
 import ibis.expr.types as ir
 import numpy as np
@@ -90,8 +91,8 @@ class Connected(ABC):
             lambda plan: SEPARATOR.join(self.compiled(rank_histogram(plan, one)) for one in plan.ranks)
         )
         self._unreadable: Mapping[str, str] = {}
-        self._rows = ""
-        """The SQL of the rows of a view, or of steps, that may leave some out."""
+        self._found_first: ir.Table | None = None
+        """A view, or steps, that may leave rows out: then the raw table stands for its rows, which are found first."""
         self._tables = MultiTable()
         self._path: tuple[PathStep, ...] = ()
         self._carried: Mapping[str, dt.DataType] = {}
@@ -257,15 +258,18 @@ class Connected(ABC):
         names = {self.identifier(name): dtype.is_string() for name, dtype in seen.schema().items()}
         columns = [f"{self._binary_text(name)} AS {name}" if is_text else name for name, is_text in names.items()]
         found = f"SELECT {', '.join(columns)} FROM ({self.compiled(seen)}) AS {self.identifier('raw')}"  # noqa: S608 (quoted names)
-        name = self.identifier(ROWS)
-        return with_rows_first(self._rows, found, name=name, fence=self.fence) if self._rows else found
+        if self._found_first is None:
+            return found
+        named = {field.name for field in seen.op().find(ops.Field) if isinstance(field.rel, ops.UnboundTable)}
+        rows = self.compiled(self._found_first.select([name for name in self._found_first.columns if name in named]))
+        return with_rows_first(rows, found, name=self.identifier(ROWS), fence=self.fence)
 
     def _find_rows_first(self) -> None:
         """Has the rows of a view, or of steps, found before any condition of ours is tried on them.
 
         What a view computes of a row that it leaves out may fail: then one such row would make a release fail.
         """
-        self._rows, self._raw = self.compiled(self._raw), ibis.table(self._raw.schema(), name=ROWS)
+        self._found_first, self._raw = self._raw, ibis.table(self._raw.schema(), name=ROWS)
 
     def _readable(self) -> ir.Table:
         """Its table, without what no text is."""
