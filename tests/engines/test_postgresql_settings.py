@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Self
 
+import duckdb
 import ibis
 import ibis.expr.operations as ops
 import pytest
@@ -14,6 +15,7 @@ from discreet.engines.postgresql_settings import (
     FIRST,
     SET_ALL,
     SETTINGS,
+    STORED,
     TABLE_OID,
     as_statements,
     check,
@@ -40,6 +42,22 @@ class Cursor:
         return self._answers.pop(0)
 
     fetchall = fetchone
+
+
+def test_what_is_stored_has_no_part_elsewhere() -> None:
+    """The statement is asked of a catalog of our own: a table with partitions, of which one may have some itself."""
+    kinds = {"table": "r", "kept": "m", "view": "v", "foreign": "f", "whole": "p", "mixed": "p", "part": "p"}
+    kinds["leaf"] = "r"
+    heirs = [("whole", "leaf"), ("mixed", "part"), ("part", "leaf"), ("part", "foreign")]
+    catalog = duckdb.connect()
+    catalog.execute("CREATE TABLE pg_class (oid INT, relname TEXT, relnamespace INT, relkind TEXT)")
+    catalog.execute("CREATE TABLE pg_namespace AS SELECT 7 AS oid, 'public' AS nspname")
+    catalog.execute("CREATE TABLE pg_inherits (inhrelid INT, inhparent INT)")
+    names = [*kinds]
+    catalog.executemany("INSERT INTO pg_class VALUES (?, ?, 7, ?)", [[names.index(k), k, v] for k, v in kinds.items()])
+    catalog.executemany("INSERT INTO pg_inherits VALUES (?, ?)", [[names.index(b), names.index(a)] for a, b in heirs])
+    asked = {name: catalog.execute(STORED.replace("%s", "?"), ["public", name]).fetchone() for name in [*names, "none"]}
+    assert [name for name, found in asked.items() if found == (True,)] == ["table", "kept", "whole", "leaf"]
 
 
 def test_the_path_is_set_before_operators() -> None:

@@ -70,9 +70,10 @@ class PostgreSQL(Connected):
         self._curators_settings: dict[str, str] = {}
         self._written, self._types = "", dict[str, int]()
         """The table of the caller's, in SQL, and the numbers of its columns' types."""
-        self._is_stored = True
+        self._stored: ir.Table | None = None
+        """The table, if the server stores it as it is."""
         self._raw, self._unreadable = hide_failure_details(partial(self._describe, raw), charged=False)
-        if not self._is_stored:
+        if self._stored is None:
             self._find_rows_first()
 
     def _describe(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
@@ -81,7 +82,7 @@ class PostgreSQL(Connected):
             raw = qualified(cursor, raw)
             put_in_place(cursor, {})
             self._curators_settings = curators_settings(cursor)
-            self._is_stored = is_stored(cursor, raw)
+            self._stored = raw if is_stored(cursor, raw) else None
             # Of the others Ibis knows that they are not read, and some it would show by functions that may be missing.
             known = {name: dtype.is_unknown() or kind_of(dtype) is not None for name, dtype in raw.schema().items()}
             open_names = [name for name, is_open in known.items() if is_open]
@@ -177,6 +178,8 @@ class PostgreSQL(Connected):
 
     def _check_types(self, cursor: Any) -> None:
         postgresql_types.check(cursor, self._written, self._types)
+        if self._stored is not None and not is_stored(cursor, self._stored):
+            raise postgresql_types.OtherTypes
         for engine in self._engines_on_path:
             engine._check_types(cursor)  # noqa: SLF001 (engines of one kind)
 

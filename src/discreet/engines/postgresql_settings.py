@@ -4,7 +4,7 @@ Claim
     After `put_in_place`, until its transaction ends, every setting of `SETTINGS` has its value there, and every one of
     `CURATORS` the value that it had when the table was protected. A name without a schema means what PostgreSQL itself
     has under it. `qualified` gives the same table with the schema of each relation beside its name. A server that
-    `check` does not refuse holds texts in UTF-8.
+    `check` does not refuse holds texts in UTF-8. Of a table that `is_stored`, all rows are in the server's own storage.
 Requires
     A transaction. Superusers' settings are theirs.
 Relies on
@@ -27,6 +27,8 @@ Mutant
     path-is-late: relations are looked up by operators of the caller's path; killed by
     test_the_path_is_set_before_operators.
     null-is-a-word: array_nulls is left as it is; killed by test_settings_are_those_of_ours.
+    foreign-tables-are-stored: a table of another server, which may be a view there, passes for a stored one; killed by
+    test_what_is_stored_has_no_part_elsewhere.
     names-cut-at-63: long names lose their ends; killed by test_names_differ_before_and_after.
 """
 
@@ -78,6 +80,11 @@ SET_ALL = (
 CURRENT = "SELECT name, current_setting(name) FROM unnest(%s::text[]) AS kept (name)"
 TABLE_OID = "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid"
 TABLE_SCHEMA = "SELECT nspname::text, relname::text FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace"
+STORED = (
+    "WITH RECURSIVE parts (part) AS (SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace "
+    "WHERE nspname = %s AND relname = %s UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = part) "
+    "SELECT bool_and(relkind NOT IN ('v', 'f')) FROM parts JOIN pg_class ON oid = part"
+)
 
 
 def check(con: Any, raw: ir.Table) -> None:
@@ -106,14 +113,14 @@ def qualified(cursor: Any, raw: ir.Table) -> ir.Table:
 
 
 def is_stored(cursor: Any, raw: ir.Table) -> bool:
-    """Whether a table that `qualified` gave is one that the server stores, and no view and no step on one."""
+    """Whether a table that `qualified` gave is one that the server stores, with all its partitions and heirs: no view,
+    no foreign table, which may be a view elsewhere, and no step on one.
+    """
     op = raw.op()
     if not isinstance(op, ops.DatabaseTable):
         return False
-    found = cursor.execute(
-        f"{TABLE_SCHEMA} WHERE nspname = %s AND relname = %s AND relkind <> 'v'", [op.namespace.database, op.name]
-    )
-    return found.fetchone() is not None
+    [stored] = cursor.execute(STORED, [op.namespace.database, op.name]).fetchone()
+    return bool(stored)
 
 
 def _oid(cursor: Any, table: ops.DatabaseTable) -> int:

@@ -68,7 +68,7 @@ def _label(value: Any) -> Any:
 
 
 class OtherTypes(Exception):
-    """A table whose columns have other types than it was protected with."""
+    """A table whose columns have other types than it was protected with, or that is stored no more."""
 
 
 def type_codes(cursor: Any, written: str) -> dict[str, int]:

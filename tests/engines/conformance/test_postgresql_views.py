@@ -11,6 +11,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
+from discreet.engines.postgresql_settings import is_stored, qualified
 
 pytestmark = pytest.mark.engine("postgresql")
 
@@ -69,3 +70,41 @@ def test_a_row_that_a_step_leaves_out_makes_no_release_fail(postgresql: Any) -> 
     kept = words.filter(good(words.person), good(words.age))
     table = protected(kept.select(person=kept.person.cast("int64"), age=kept.age.cast("int64")))
     assert round(table.agg(n=_.count()).release(epsilon=1000).to_pyarrow()["n"][0].as_py()) == 100
+
+
+def test_foreign_tables_and_views_are_not_stored(postgresql: Any) -> None:
+    """Conditions on them go to the other server, which may have a view there; so do those on tables with such parts."""
+    with postgresql.begin() as cursor:
+        cursor.execute(
+            "DROP SCHEMA IF EXISTS far CASCADE; DROP FOREIGN DATA WRAPPER IF EXISTS nowhere CASCADE;"
+            "CREATE SCHEMA far; CREATE FOREIGN DATA WRAPPER nowhere; CREATE SERVER far FOREIGN DATA WRAPPER nowhere;"
+            "CREATE TABLE far.plain (n int); CREATE MATERIALIZED VIEW far.kept AS SELECT * FROM far.plain;"
+            "CREATE TABLE far.parts (n int) PARTITION BY RANGE (n);"
+            "CREATE TABLE far.some PARTITION OF far.parts FOR VALUES FROM (0) TO (9);"
+            "CREATE VIEW far.seen AS SELECT * FROM far.plain; CREATE FOREIGN TABLE far.alien (n int) SERVER far;"
+            "CREATE TABLE far.old (n int); CREATE TABLE far.heir () INHERITS (far.old);"
+            "CREATE FOREIGN TABLE far.grandchild () INHERITS (far.heir) SERVER far;"
+            "CREATE TABLE far.mixed (n int) PARTITION BY RANGE (n);"
+            "CREATE FOREIGN TABLE far.part PARTITION OF far.mixed FOR VALUES FROM (0) TO (9) SERVER far"
+        )
+    tables = {name: postgresql.table(name, database="far") for name in ("plain", "kept", "parts", "some", "seen")}
+    tables |= {name: postgresql.table(name, database="far") for name in ("alien", "old", "mixed")}
+    tables["a step"] = tables["plain"].filter(_.n > 1)
+    with postgresql.con.transaction(force_rollback=True), postgresql.con.cursor() as cursor:
+        found = {name for name, table in tables.items() if is_stored(cursor, qualified(cursor, table))}
+    assert found == {"plain", "kept", "parts", "some"}
+
+
+def test_a_table_that_became_a_view_is_refused_without_a_charge(postgresql: Any) -> None:
+    with postgresql.begin() as cursor:
+        cursor.execute('DROP TABLE IF EXISTS later; CREATE TABLE later AS TABLE "a function"')
+    table = protected(postgresql.table("later"))
+    with postgresql.begin() as cursor:
+        cursor.execute('DROP TABLE later; CREATE VIEW later AS SELECT * FROM "a function"')
+    try:
+        with pytest.raises(dp.EngineError, match="nothing was charged"):
+            table.agg(n=_.count()).release(epsilon=1)
+        assert not table.budget.spent.epsilon
+    finally:
+        with postgresql.begin() as cursor:
+            cursor.execute("DROP VIEW later")
