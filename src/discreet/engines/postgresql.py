@@ -88,7 +88,7 @@ class PostgreSQL(Connected):
             open_names = [name for name, is_open in known.items() if is_open]
             if not open_names:
                 return raw, {}
-            self._written = str(self._backend.compile(raw.select(open_names)))
+            self._written = self._to_sql(raw.select(open_names))
             self._types = postgresql_types.type_codes(cursor, self._written)
             return postgresql_types.with_server_types(cursor, raw, self._types)
 

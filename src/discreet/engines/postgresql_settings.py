@@ -35,6 +35,7 @@ Mutant
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -89,7 +90,8 @@ STORED = (
 
 def check(con: Any, raw: ir.Table) -> None:
     """Refuses a server whose texts are in another encoding than UTF-8: one of them could be no text to us, and make a
-    release fail; and a constant of a question could be no text to it. Refuses SQL text, whose names nobody can settle.
+    release fail; and a constant of a question could be no text to it. Refuses SQL text, whose names nobody can settle,
+    and right and outer joins after semi joins, whose rows the conditions that we write for these would lose.
     """
     found = con.info.parameter_status("server_encoding")
     if found != ENCODING:
@@ -98,6 +100,13 @@ def check(con: Any, raw: ir.Table) -> None:
     if raw.op().find((ops.SQLQueryResult, ops.SQLStringView)):
         cure = "make a view of it, CREATE VIEW, and pass connection.table(name): its names are settled once."
         raise InvalidQuery(expected("a table of the database, and steps on it", "data", "a table of SQL text", cure))
+    for chain in raw.op().find(ops.JoinChain):
+        pairs = itertools.combinations([link.how for link in chain.rest], 2)
+        if any(one in ("semi", "anti") and later in ("right", "outer") for one, later in pairs):
+            cure = "make a view of the semi join, CREATE VIEW."
+            raise InvalidQuery(
+                expected("semi and anti joins after the others", "data", "a right or outer join later", cure)
+            )
 
 
 def qualified(cursor: Any, raw: ir.Table) -> ir.Table:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import ibis
 import ibis.expr.datatypes as dt
+import pyarrow as pa
 import pytest
 from ibis import _
 
 import discreet as dp
 from discreet.engines.postgresql_settings import is_stored, qualified
+from discreet.errors import InvalidQuery
 
 pytestmark = pytest.mark.engine("postgresql")
 
@@ -108,3 +111,21 @@ def test_a_table_that_became_a_view_is_refused_without_a_charge(postgresql: Any)
     finally:
         with postgresql.begin() as cursor:
             cursor.execute("DROP VIEW later")
+
+
+def test_semi_joins_of_the_curators_keep_their_rows(postgresql: Any) -> None:
+    """sqlglot passes over one that follows another, and would lose the rows of right and outer joins that follow."""
+    rows = {"one": [1, 2, 3, 4], "two": [1, 2, 3], "three": [2, 3, 9]}
+    one, two, three = (
+        postgresql.create_table(f"semi_{name}", pa.table({"person": held}), overwrite=True)
+        for name, held in rows.items()
+    )
+    budget = dp.Budget(epsilon=10**6)
+    for kinds, wanted in ((("semi", "semi"), 2), (("semi", "anti"), 1), (("anti", "left"), 1), (("right", "semi"), 2)):
+        data = one.join(two, "person", how=kinds[0]).join(three, "person", how=kinds[1]).select("person")
+        table = dp.protect(data, unit=dp.ROW, budget=budget, name="+".join(kinds))
+        assert round(table.agg(n=_.count()).release(epsilon=1000).to_pyarrow()["n"][0].as_py()) == wanted
+    for half, whole in itertools.product(("semi", "anti"), ("right", "outer")):
+        data = one.join(two, "person", how=half).join(three, "person", how="left").join(two, "person", how=whole)
+        with pytest.raises(InvalidQuery, match="a right or outer join later"):
+            dp.protect(data.select("person"), unit=dp.ROW, budget=budget, name="lost")
