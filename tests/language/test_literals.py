@@ -10,11 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 import ibis
+import numpy as np
 import pandas as pd
 import pytest
 from ibis import _
 
 from discreet.errors import InvalidQuery
+from discreet.language.allow_list import bind
 from discreet.language.checked_expressions import DTYPES, Kind
 from discreet.language.literals import constant, plain_text
 from discreet.sensitivity.intervals import Interval
@@ -105,3 +107,25 @@ def test_refusals_by_way_of_an_expression(hostile: Any, refused: Refused) -> Non
         refused(InvalidQuery, hostile.check, expression)
     assert plain_text("é") == "é"
     assert constant(Plan.FREE).kind is Kind.TEXT
+
+
+@pytest.mark.parametrize("missing", [pd.NaT, np.datetime64("NaT")])
+def test_a_time_that_is_missing_is_refused(refused: Refused, missing: Any) -> None:
+    assert "got NaT" in refused(InvalidQuery, constant, ibis.literal(missing).op().value)
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        pd.Timestamp("2020-01-05 00:00:00.000000001"),
+        np.datetime64("2020-01-05T00:00:00.000000001"),
+        np.datetime64("2020-01-05T00:00:00.000000000001"),
+    ],
+)
+def test_digits_below_microseconds_are_refused(refused: Refused, time: Any) -> None:
+    """Ibis cuts them off: a time one nanosecond later than another one was equal to it."""
+    table = ibis.table({"at": "timestamp"})
+    for written in (time, _.at > time, ~_.at.isin([time]), ibis.cases((_.at > time, 1), else_=0)):
+        assert "Expected whole microseconds" in refused(InvalidQuery, bind, table, written)
+    for fine in (pd.Timestamp("2020-01-05 00:00:00.000001"), np.datetime64("2020-01-05T00:00:00.000001000"), pd.NaT):
+        assert bind(table, _.at > fine).type().is_boolean()

@@ -49,7 +49,7 @@ from discreet.errors import DiscreetError, InvalidQuery, nearest_name, shown
 from discreet.guesses.column_words import GROUPED, as_expression, method_line
 from discreet.language import arithmetic, binning, dates, logic, text
 from discreet.language.checked_expressions import LEAF, Lower, Measure, Rule, Value
-from discreet.language.literals import constant
+from discreet.language.literals import check_moments, constant
 from discreet.language.protected_columns import NothingRuns
 from discreet.language.unsupported_columns import no_column
 
@@ -146,6 +146,7 @@ def _missing(problem: Exception) -> str:
 
 
 def _resolved(visible: ir.Table, written: Any, closed: Mapping[str, str]) -> Any:
+    check_moments(written)
     # Not by visible.bind(), which spells out a name for the expression: a doubled expression has no short one.
     if isinstance(written, str):
         if written not in visible.columns:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
-from ibis.common.deferred import Deferred, Resolver
+from ibis.common.deferred import Deferred
 
 from discreet.errors import AS_WRITTEN, TEXTS
+from discreet.language.literals import held_in
 
 LONGEST = 80
 DEEPEST = 40
@@ -364,16 +365,8 @@ def _sorted(op: ops.SortKey, deep: int) -> Pieces:
 
 def _deferred(written: Deferred) -> str:
     """What was written with `_`, where it holds no array and no frame, which would show its rows."""
-    left: list[Any] = [written._resolver]  # noqa: SLF001 - Ibis has no other way to look inside of one
-    while left:
-        one = left.pop()
-        if isinstance(one, Resolver):
-            left += [getattr(one, name) for name in one.__slots__ if hasattr(one, name)]
-        elif isinstance(one, tuple | list | Mapping):
-            left += one.values() if isinstance(one, Mapping) else one
-        elif not isinstance(one, (*AS_WRITTEN, type, FunctionType, BuiltinFunctionType)):
-            return "an expression"
-    return repr(written)
+    plain = (*AS_WRITTEN, type, FunctionType, BuiltinFunctionType)
+    return repr(written) if all(isinstance(one, plain) for one in held_in(written)) else "an expression"
 
 
 TEXTS[ir.Value] = lambda value: expression_text(value.op())

@@ -5,9 +5,13 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
+from ibis.common.deferred import Deferred, Resolver
 
 from discreet.errors import InvalidQuery
 from discreet.language.checked_expressions import DTYPES, Kind, Value, cast
@@ -32,6 +36,8 @@ def constant(value: object) -> Value:
         return _number(Kind.REAL, double, point(double))
     if isinstance(value, str):
         return Value(ibis.literal(plain_text(value)), Kind.TEXT, None, nullable=False)
+    if value != value:  # noqa: PLR0124 (of what is no number, only pandas' NaT differs from itself)
+        raise InvalidQuery("Expected a date or a time, got NaT.\nHint: test for NULL with .isnull() and .notnull().")
     if isinstance(value, datetime.datetime):
         moment = cast(ibis.literal(_in_utc(value).isoformat()), Kind.TIMESTAMP)
         return Value(moment, Kind.TIMESTAMP, None, nullable=False)
@@ -42,6 +48,30 @@ def constant(value: object) -> Value:
     )
     said = f"Expected a number, text, a truth value or a date, got a constant of type {type(value).__name__}."
     raise InvalidQuery(f"{said}\nHint: {cure}")
+
+
+def check_moments(written: object) -> None:
+    """Refuses times of pandas and NumPy with more digits than microseconds, which Ibis would cut off."""
+    for value in held_in(written) if isinstance(written, Deferred) else [written]:
+        if isinstance(value, np.datetime64):
+            is_cut = not np.isnat(value) and value != value.astype("datetime64[us]")
+        else:
+            is_cut = isinstance(value, datetime.datetime) and getattr(value, "nanosecond", 0) > 0
+        if is_cut:
+            raise InvalidQuery(f"Expected whole microseconds, got {value}.\nHint: times are compared in microseconds.")
+
+
+def held_in(written: Deferred) -> Iterator[object]:
+    """The names and values that something written with `_` holds."""
+    left: list[Any] = [written._resolver]  # noqa: SLF001 - Ibis has no other way to look inside of one
+    while left:
+        one = left.pop()
+        if isinstance(one, Resolver):
+            left += [getattr(one, name) for name in one.__slots__ if hasattr(one, name)]
+        elif isinstance(one, tuple | list | Mapping):
+            left += one.values() if isinstance(one, Mapping) else one
+        else:
+            yield one
 
 
 def plain_text(text: str) -> str:
