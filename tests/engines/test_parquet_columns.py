@@ -24,3 +24,12 @@ def test_names_that_occur_twice_in_a_parquet_file_are_refused(names: list[str], 
     assert dp.public(path).columns == ("a", "b")  # the first is a struct, which no question is about
     pq.write_table(pa.table(held, names=["person", "É", "é"]), path)
     assert dp.public(path).columns == ("É", "é")  # DuckDB tells them apart
+
+
+def test_a_name_with_nul_is_refused(tmp_path: Path) -> None:
+    """DuckDB takes "person\\0x" of a frame for "person", and the column of that name for "person_1"."""
+    rows = pa.table({"person\0x": [1, 1], "person": [1, 2]})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    for data in (rows, rows.to_batches()[0], rows.to_pandas(), tmp_path / "rows.parquet"):
+        with pytest.raises(dp.InvalidParameter, match="column names without NUL"):
+            dp.protect(data, unit="person", budget=dp.Budget(epsilon=1))

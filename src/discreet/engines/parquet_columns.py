@@ -22,8 +22,10 @@ _STORED = "SELECT name, type, converted_type, logical_type, num_children FROM pa
 
 def check_distinct(names: list[str]) -> None:
     """Refuses a table of which two columns have one name, or names that differ by the case of a to z alone: engines do
-    not tell them apart, and DuckDB would give one of them another name.
+    not tell them apart, and DuckDB would give one of them another name. NUL ends a name there: "person\\0x" is "person".
     """
+    if any("\0" in name for name in names):
+        raise InvalidParameter(expected("column names without NUL", "names", names, "rename them in the frame."))
     folded = [name.translate(SMALL) for name in names]
     if len(set(folded)) < len(names):
         twice = sorted({name for name, one in zip(names, folded, strict=True) if folded.count(one) > 1})
