@@ -22,7 +22,8 @@ _STORED = "SELECT name, type, converted_type, logical_type, num_children FROM pa
 
 def check_distinct(names: list[str]) -> None:
     """Refuses a table of which two columns have one name, or names that differ by the case of a to z alone: engines do
-    not tell them apart, and DuckDB would give one of them another name. NUL ends a name there: "person\\0x" is "person".
+    not tell them apart, and DuckDB would give one of them another name. Of a name with NUL it reads
+    what stands before that.
     """
     if any("\0" in name for name in names):
         raise InvalidParameter(expected("column names without NUL", "names", names, "rename them in the frame."))
