@@ -18,8 +18,9 @@ from discreet.errors import SourceWarning
 from discreet.privacy.definitions import Neighbors
 
 CALLS = pa.table(
-    {"caller": [1, 2], "called": [2, 3], "text": ["1", "2"], "exact": pa.array([1, 2], pa.decimal128(9, 2))}
-)
+    {"caller": [1, 2], "called": [2, 3], "text": ["1", "2"], "exact": pa.array([1, 2], pa.decimal128(9, 2)),
+     "began": pa.array([1, 2], pa.timestamp("us")), "ended": pa.array([3, 4], pa.timestamp("us"))}
+)  # fmt: skip
 
 
 def protected(data: Any = CALLS, **stated: Any) -> dp.SharedTable:
@@ -67,6 +68,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "one column twice": ({"each_of": ["caller", "caller"]}, "each_of"),
     "no such column": ({"each_of": ["caller", "nobody"]}, "a known column, got each_of='nobody'"),
     "types": ({"each_of": ["caller", "text"]}, "two columns of one type"),
+    "moments": ({"each_of": ["began", "ended"]}, "no timestamps"),
     "types of numbers": ({"each_of": ["caller", "exact"]}, "two columns of one type"),
     "no budget": ({"budget": None}, "a budget"),
     "bounds of a unit": ({"bounds": {"caller": (0, 1)}}, "other than the privacy unit"),
@@ -87,7 +89,7 @@ def test_what_cannot_be_meant_is_refused(name: str) -> None:
 def test_decimals_of_any_scale_are_refused() -> None:
     """PostgreSQL's `numeric`, of which no type of Arrow holds all values: one person would make a release fail."""
     kinds = {"caller": "decimal", "called": "decimal"}
-    with pytest.raises(dp.InvalidParameter, match="no decimals without a scale"):
+    with pytest.raises(dp.InvalidParameter, match="no timestamps or decimals without a scale"):
         protected(
             ibis.duckdb.connect()
             .create_table("calls", schema={"caller": "int64"})

@@ -20,6 +20,7 @@ from discreet.distinct_values.count_distinct import count_distinct
 from discreet.errors import EngineError
 from discreet.ledger.ledger import stated_guarantee
 from discreet.query.table import PrivateTable
+from discreet.testing.neighbors import IDENTITIES, Rows, hostile
 from discreet.truncation.pair_totals import totals_of_pairs
 from discreet.truncation.truncated_total import priced_total
 from discreet.truncation.truncated_total_release import TotalReading
@@ -109,16 +110,19 @@ def test_a_unit_is_one_in_all_parts_of_what_is_fetched(kind: pa.DataType) -> Non
     assert totals_of_pairs(parts, [1, 2, 4, 20]) == totals_of_pairs(whole, [1, 2, 4, 20])
 
 
-def test_moments_are_fetched_as_texts() -> None:
-    """PostgreSQL has dates and times that Arrow has not, of which one would make a release fail."""
-    for kind in (pa.date32(), pa.timestamp("us"), pa.timestamp("ns"), pa.timestamp("us", "UTC")):
-        data = pa.table(
-            {"caller": pa.array([1, 2], pa.int64()).cast(pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)}
-        )
-        data = data.append_column("called", data["caller"][::-1])
-        reading, source = priced(protected(data, bounds={}), limit=1)
-        assert reading.expression["first"].type().is_string()
-        assert looked(reading, source) == [1]
+@pytest.mark.parametrize("kind", [one for one in dict.fromkeys(IDENTITIES) if not pa.types.is_timestamp(one)], ids=str)
+def test_no_key_makes_a_look_fail(kind: pa.DataType) -> None:
+    """At the ends of every type that may say who somebody is."""
+    data = Rows((("caller", kind), ("called", kind)), tuple((one, one) for one in hostile(kind)))
+    assert totals(protected(data.to_arrow(), bounds={}), limit=1) == [len(data.units(["caller"]))]
+
+
+def test_dates_are_fetched_as_texts() -> None:
+    """PostgreSQL has dates that Arrow has not, of which one would make a release fail."""
+    dates = pa.table({"caller": [date(2026, 1, 1)], "called": [date(2026, 1, 2)]})
+    reading, source = priced(protected(dates, bounds={}), limit=1)
+    assert reading.expression["first"].type().is_string()
+    assert looked(reading, source) == [1]
 
 
 PEOPLE = st.sampled_from([None, 1, 2, 3, 4])

@@ -21,6 +21,8 @@ Mutant
     notations-of-one-person: keys of any two types are compared; killed by test_what_cannot_be_meant_is_refused.
     decimals-of-any-scale: 1.5 may be there as 1.50, which cannot be fetched; killed by
     test_decimals_of_any_scale_are_refused.
+    timestamps-as-people: a moment may be one that DuckDB has no text of; killed by
+    test_what_cannot_be_meant_is_refused.
 """
 
 from __future__ import annotations
@@ -71,7 +73,8 @@ def protect_shared(
 
     Args:
         data: as `dp.protect` takes it; of a join, a view that has both columns.
-        each_of: the two columns that name who is protected, of one type. Rows with NULL in one of them are left out.
+        each_of: the two columns that name who is protected, of one type, which is none of timestamps. Rows with NULL in
+            one of them are left out.
         budget: what may be spent; one Budget may serve several tables, of this kind and of others.
         bounds: (low, high) of numbers and dates, from public knowledge.
         neighbors: ``"add-remove"``, or ``"replace-one"``, where one person is another one, with other rows; it needs
@@ -116,8 +119,8 @@ def stated_pair(stated: Any, schema: sch.Schema) -> tuple[str, ...]:
     if isinstance(stated, str) or stated is None or len(unit := stated_unit(stated, schema, "each_of")) != 2:
         raise InvalidParameter(expected("two columns that name people", "each_of", stated, cure))
     first, second = (schema[name] for name in unit)
-    if not one_notation(first, second) or (first.is_decimal() and first.scale is None):
+    if not one_notation(first, second) or first.is_timestamp() or (first.is_decimal() and first.scale is None):
         cure = "cast one of them first: who is in both columns is one person."
-        types = "two columns of one type, and no decimals without a scale"
+        types = "two columns of one type, and no timestamps or decimals without a scale"
         raise InvalidParameter(expected(types, "each_of", f"{first} and {second}", cure))
     return unit

@@ -13,7 +13,8 @@ Relies on
 Proof
     By reading. How an engine groups makes no difference to which units there are: rows that it keeps apart are merged
     here.
-    No key makes the look fail: moments come as texts, and decimals do, or are refused by `dp.protect_shared`.
+    No key makes the look fail: dates come as texts, and decimals do, or are refused by `dp.protect_shared`, as all
+    timestamps are: in the first day of its range DuckDB has no text of them.
 Rounding
     A sum beyond `most` counts as that, which no limit lets through.
 Source
@@ -21,8 +22,7 @@ Source
 Mutant
     columns-as-name-spaces: keys of the two columns are different units; killed by
     test_who_is_in_both_columns_has_one_limit.
-    moments-as-they-are: dates and timestamps are fetched in their own type; killed by
-    test_moments_are_fetched_as_texts.
+    dates-as-they-are: dates are fetched in their own type; killed by test_dates_are_fetched_as_texts.
 """
 
 from __future__ import annotations
@@ -58,12 +58,10 @@ def unit_pairs(view: TableView, value: Value | None, most: int) -> ir.Table:
 
 def _sent(key: ir.Value) -> ir.Value:
     """A key in a type in which every value of its own can be fetched: PostgreSQL has dates beyond Arrow's, and ends of
-    time that are in no calendar. In one type, texts of moments are equal where these are.
+    time that are in no calendar. In one type, texts of dates are equal where these are.
     """
     kind = key.type()
-    return key.cast(
-        "int64" if kind.is_signed_integer() else "string" if kind.is_date() or kind.is_timestamp() else kind
-    )
+    return key.cast("int64" if kind.is_signed_integer() else "string" if kind.is_date() else kind)
 
 
 def totals_of_pairs(found: pa.Table, limits: Sequence[int]) -> list[int]:
