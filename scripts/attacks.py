@@ -345,5 +345,6 @@ def attacks() -> list[Attack]:
 
 COVERED_BY = {
     "RandomizedResponse.report": "RandomizedResponse", "Laplace.add_noise": "Laplace", "Selector": "Exponential",
+    "TableKeys": "KeySelection",
 }  # fmt: skip
 """Names under which a mechanism is found that is attacked under another one."""

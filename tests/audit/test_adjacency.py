@@ -14,6 +14,8 @@ import pytest
 import discreet as dp
 from discreet.audit.adjacency import MechanismMetric, entry_distances, known
 from discreet.audit.own_mechanisms import _array, mechanisms, parameters
+from discreet.curator.open_question_transaction import TableKeys
+from discreet.engines.first_looks import GROUP, NUMBER
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import ThresholdedLog
 from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
@@ -100,6 +102,20 @@ def test_a_unit_of_many_keys_weighs_less_in_each() -> None:
         assert MechanismMetric(pages).distance(first, second + 0) <= 4
         second[:keys] += pages.weight(keys)
         assert MechanismMetric(pages).distance(first, second) > 4
+
+
+def test_keys_are_compared_by_what_they_are() -> None:
+    """Not by where they stand: a table may have other keys than its neighbor, and more or fewer of them."""
+    rule = KeySelection(epsilon=1, delta=1e-5, max_groups=2, method="optimal")
+    few, more, other = (
+        _array(pa.table({f"{GROUP}0": list(keys), NUMBER: pa.array(numbers, pa.decimal128(38, 0))}))
+        for keys, numbers in (("bd", [4, 7]), ("abd", [1, 5, 7]), ("ade", [2, 7, 1]))
+    )
+    for mechanism in (TableKeys(rule), TableKeys(dp.Threshold(epsilon=1, delta=1e-5, max_groups=2))):
+        promise = MechanismMetric(mechanism)
+        assert (few.shape, promise.declared) == ((), 2)
+        assert [promise.distance(few, one) for one in (few, more)] == [0, 2]
+        assert promise.distance(few, other) > 2
 
 
 def test_costs_are_shares_of_the_price() -> None:

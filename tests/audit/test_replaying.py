@@ -102,6 +102,19 @@ def test_a_sound_pipeline_passes(job: Job) -> None:
     assert "private" not in str(report)
 
 
+@pytest.mark.long
+def test_neighbors_may_have_other_keys() -> None:
+    def job(rows: pd.DataFrame) -> Any:
+        budget = dp.Budget(epsilon=1, delta=0.4)
+        table = dp.protect(rows, unit="patient", max_groups=1, max_rows=1, bounds={"minutes": (0, 60)}, budget=budget)
+        asked = table.group_by("ward", keys=dp.UNKNOWN).agg(s=lambda t: t.minutes.sum())
+        return asked.release(epsilon=1, delta=0.4).to_pandas()
+
+    report = audited(job, delta=0.4)
+    assert report.ok, str(report)
+    assert "TableKeys" in str(report.rows)
+
+
 def test_gaussian_noise_is_held_against_epsilon_and_delta() -> None:
     def job(rows: pd.DataFrame) -> float:
         return float(len(once(rows)) + rng.normal(scale=4.3))

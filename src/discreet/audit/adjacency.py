@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.recording import RecordedCost
+from discreet.curator.open_question_transaction import TableKeys
+from discreet.engines.first_looks import NUMBER
 from discreet.local.frequency_oracle import FrequencyOracle
 from discreet.logs.thresholded_log import ThresholdedLog
 from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
@@ -143,6 +145,17 @@ def _listed(mechanism: KeySelection, first: Any, second: Any) -> float:
     return max(max(changed) / each, len(changed) / mechanism.max_groups)
 
 
+def _told_apart(mechanism: TableKeys, first: Any, second: Any) -> float:
+    """That of the rule, for all keys that one of two tables has."""
+    one, other = (
+        {tuple(row.values())[:-1]: int(row[NUMBER]) for row in table.item().to_pylist()} for table in (first, second)
+    )
+    keys = one.keys() | other.keys()
+    return DISTANCES[type(mechanism.rule)][1](
+        mechanism.rule, [one.get(key, 0) for key in keys], [other.get(key, 0) for key in keys]
+    )
+
+
 def _stairs(mechanism: Staircase, first: Any, second: Any) -> float:
     """Each entry that moves at all may cost epsilon, and again for each sensitivity that it moves by."""
     return float(sum(-(-d // mechanism.sensitivity) if d < math.inf else d for d in entry_distances(first, second)))
@@ -233,6 +246,7 @@ DISTANCES: dict[type, tuple[str, Distance]] = {
     SparseVector: ("of the largest answer", lambda m, x, y: largest(x, y) / float(m.sensitivity)),
     Threshold: ("in keys", _groups),
     KeySelection: ("in keys", _listed),
+    TableKeys: ("in keys", _told_apart),
     QuantileCuts: ("in mass", _masses),
     ThresholdedLog: ("in pairs of user and item", _pairs),
     RandomizedResponse: ("in persons", lambda _, x, y: persons(x, y)),

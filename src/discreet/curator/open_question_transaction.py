@@ -9,9 +9,9 @@ Relies on
     `engines.first_looks` for sensitivities, `planning.open_question_plan` for the price, `planning.auto_bounds`:
     post-processing.
 Proof
-    By reading: an exact array is made in `_counts` and `_keys`, and goes to `add_noise` or `release` in the next line.
-    Keys leave `_keys` only at the places that the mechanism returned, and counts as it returned them; both are sorted
-    by the keys.
+    By reading: an exact array is made in `_counts` and `TableKeys`, and goes to `add_noise` or `release` in the next
+    line. Keys leave `TableKeys` only at the places that the mechanism returned, and counts as it returned them; both
+    are sorted by the keys.
 Rounding
     None.
 Source
@@ -30,11 +30,14 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import ibis.expr.schema as sch
 import ibis.expr.types as ir
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answers.stored_answers import plain
@@ -57,6 +60,7 @@ from discreet.planning.open_question_plan import Findings, OpenQuestionPlan, Sub
 from discreet.planning.plan import Plan
 from discreet.planning.unspecified import UnknownKeys
 from discreet.privacy.declaration import Key
+from discreet.privacy.events import Event
 from discreet.query.explain_first_looks import looks as explained_looks
 from discreet.query.explanation import as_text
 from discreet.selection.partition_selection import KeySelection
@@ -199,19 +203,46 @@ def _keys(
     rule = _rule(open_plan, max_groups)
     statement = engine.compiled(_key_totals(open_plan, rule))
     found = engine.run_statement(open_plan.query.declaration, statement)
-    if not len(found):
-        return (), np.zeros(0, dtype=np.int64) if open_plan.placeholder_plan.shown else None
-    names = [f"{GROUP}{i}" for i in range(len(columns.names))]
-    found = found.sort_by([(name, "ascending") for name in names])  # so that foreseeable noise is the same each time
-    totals = integers(found[NUMBER])
-    if isinstance(rule, Threshold):
-        shown, counts = rule.release(totals, words=words)
-    else:
-        shown, counts = rule.release(totals, words=words), None
-    rows = list(zip(*(found[name].take(shown).to_pylist() for name in names), strict=True))
+    shown, counts = TableKeys(rule).release(found, words=words)
+    rows = list(zip(*(column.to_pylist() for column in shown.columns), strict=True))
     if counts is not None:
         counts = counts[sorted(range(len(rows)), key=rows.__getitem__)]
     return columns.found(rows).rows, counts
+
+
+@dataclass(frozen=True)
+class TableKeys:
+    """A rule that shows keys, for tables of them: which keys a table has is as private as how often it has them."""
+
+    rule: Threshold | KeySelection
+
+    @property
+    def event(self) -> Event:
+        """That of the rule."""
+        return self.rule.event
+
+    @property
+    def epsilon(self) -> Fraction:
+        """That of the rule."""
+        return self.rule.epsilon
+
+    @property
+    def max_groups(self) -> int:
+        """In how many keys one unit is counted."""
+        return self.rule.max_groups
+
+    def release(self, found: pa.Table, *, words: RandomWords) -> tuple[pa.Table, NDArray[np.int64] | None]:
+        """The keys that are shown, and their noisy counts where it is these that show them."""
+        names = [f"{GROUP}{i}" for i in range(found.num_columns - 1)]
+        found = found.sort_by(
+            [(name, "ascending") for name in names]
+        )  # so that foreseeable noise is the same each time
+        totals = integers(found[NUMBER])
+        if isinstance(self.rule, Threshold):
+            shown, counts = self.rule.release(totals, words=words)
+        else:
+            shown, counts = self.rule.release(totals, words=words), None
+        return found.select(names).take(shown), counts
 
 
 def _found_facts(open_plan: OpenQuestionPlan, found: Findings) -> dict[str, Any]:
