@@ -25,6 +25,7 @@ from discreet.query.table import PrivateTable
 from discreet.series.kept_step_totals import KeptSteps, scanned_column
 from discreet.series.series_record import key_of, points_of
 from discreet.testing.example_tables import not_private
+from discreet.testing.neighbors import array, hostile
 from series_fixtures import DAYS, ROWS, START, asked, day, exact, protected, until
 
 Seen = list[list[Any]]
@@ -198,6 +199,18 @@ def test_dates_that_bounds_move(tmp_path: Path, seen: Seen) -> None:
     [wanted] = exact(asked(protected(name="bounded", bounds=bounds)), 9)
     assert np.array_equal(seen[1][0], wanted)
     assert wanted[6].sum() > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_far_moments_in_a_column_of_steps(unit: str, tmp_path: Path, seen: Seen) -> None:
+    """Of rows that are in no step, of which none makes the release fail."""
+    kind = pa.timestamp(unit)
+    moments = pa.concat_arrays([ROWS["day"].combine_chunks().cast(kind), array(hostile(kind), kind)])
+    more = ROWS.slice(0, len(moments) - len(ROWS))
+    rows = pa.concat_tables([ROWS, more]).set_column(1, "day", moments)
+    grown([rows, rows], [2, 4], tmp_path)
+    assert np.array_equal(seen[-1][0], exact(asked(protected()), 4)[0])
 
 
 @pytest.mark.long

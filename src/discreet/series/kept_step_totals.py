@@ -30,7 +30,8 @@ Proof
     *Which rows are left out unread.* `since` leaves out rows of which the raw column is below the first moment of the
     first step that is missing. Behind the barrier a date, a moment or a whole number is itself, the nearer bound or
     the nearer end of what a column holds; where it has bounds, nothing is left out. Dates that are read of texts are in
-    the order of these. The steps of what is read are compared once more.
+    the order of these. The steps of what is read are compared once more. No such row makes the comparison fail: it is
+    of two values of one type, where moments are in microseconds.
 Rounding
     None here.
 Source
@@ -43,6 +44,8 @@ Mutant
     bounds-unasked: rows are left out whatever the bounds of their column; killed by test_dates_that_bounds_move.
     records-of-older-rows: the version of the rows is compared with the first records alone; killed by
     test_older_rows_are_not_kept_once_another_process_was_quicker.
+    moments-of-any-scale: moments in seconds are compared with one in microseconds; killed by
+    test_far_moments_in_a_column_of_steps.
     any-copy-goes-on: a copy of the folder that was not published of goes on; killed by
     test_another_copy_of_the_folder_is_refused.
     ledger-runs-ahead: records that were lost are read again; killed by test_steps_that_were_lost_are_refused.
@@ -72,7 +75,7 @@ from discreet.engines.relational_operations import joined, selected, sides
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.language.binning import try_cast
 from discreet.language.checked_expressions import Kind, Value, cast
-from discreet.language.input_barrier import NANOSECONDS, kind_of, scan_name
+from discreet.language.input_barrier import kind_of, scan_name
 from discreet.planning.contribution_bounding import units
 from discreet.privacy.declaration import Declaration
 from discreet.series.active_steps import STEP, one_step_units
@@ -86,6 +89,8 @@ if TYPE_CHECKING:
 
 TOLD_APART = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
 """Of units of these kinds, texts are equal where values are, on every engine and in every version of it."""
+MICROSECONDS = 6
+"""The digits of a second in moments that are compared as they are: of coarser ones DuckDB fails on some."""
 TIMES, LAST = "times", "last"
 """In how many steps a unit counts, and which is the last of them."""
 
@@ -230,7 +235,7 @@ class KeptSteps:
 def in_order(dtype: dt.DataType) -> bool:
     """Whether values of a type are what the barrier makes of them, in the same order."""
     if dtype.is_timestamp():
-        return dtype.timezone is None and (dtype.scale is None or dtype.scale < NANOSECONDS)
+        return dtype.timezone is None and dtype.scale in (None, MICROSECONDS)
     return bool(dtype.is_date() or dtype.is_signed_integer())
 
 
