@@ -111,11 +111,21 @@ def test_keys_are_compared_by_what_they_are() -> None:
         _array(pa.table({f"{GROUP}0": list(keys), NUMBER: pa.array(numbers, pa.decimal128(38, 0))}))
         for keys, numbers in (("bd", [4, 7]), ("abd", [1, 5, 7]), ("ade", [2, 7, 1]))
     )
-    for mechanism in (TableKeys(rule), TableKeys(dp.Threshold(epsilon=1, delta=1e-5, max_groups=2))):
+    for mechanism in (TableKeys(rule, 1), TableKeys(dp.Threshold(epsilon=1, delta=1e-5, max_groups=2), 1)):
         promise = MechanismMetric(mechanism)
         assert (few.shape, promise.declared) == ((), 2)
         assert [promise.distance(few, one) for one in (few, more)] == [0, 2]
         assert promise.distance(few, other) > 2
+    for method in ("optimal", "weighted"):
+        rule = KeySelection(epsilon=1, delta=1e-5, max_groups=4, method=method)
+        none, two, three = (
+            _array(pa.table({f"{GROUP}0": range(5 * n), NUMBER: [rule.weight(1)] * n + [rule.weight(4)] * 4 * n}))
+            for n in (0, 1, 3)
+        )
+        promise = MechanismMetric(TableKeys(rule, 2))
+        assert promise.declared == 8
+        assert promise.distance(none, two) <= 8
+        assert promise.distance(none, three) > 8
 
 
 def test_costs_are_shares_of_the_price() -> None:

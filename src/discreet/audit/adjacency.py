@@ -150,10 +150,14 @@ def _told_apart(mechanism: TableKeys, first: Any, second: Any) -> float:
     one, other = (
         {tuple(row.values())[:-1]: int(row[NUMBER]) for row in table.item().to_pylist()} for table in (first, second)
     )
-    keys = one.keys() | other.keys()
-    return DISTANCES[type(mechanism.rule)][1](
-        mechanism.rule, [one.get(key, 0) for key in keys], [other.get(key, 0) for key in keys]
-    )
+    keys, rule = one.keys() | other.keys(), mechanism.rule
+    apart = [one.get(key, 0) for key in keys], [other.get(key, 0) for key in keys]
+    if isinstance(rule, KeySelection) and rule.steps > 1 and mechanism.units > 1:  # nobody knows whose keys they are
+        changed = sum(x != y for x, y in zip(*apart, strict=True))
+        share = max(l2(*apart) / rule.steps, changed / rule.max_groups)
+    else:
+        share = DISTANCES[type(rule)][1](rule, *apart)
+    return share / mechanism.units
 
 
 def _stairs(mechanism: Staircase, first: Any, second: Any) -> float:

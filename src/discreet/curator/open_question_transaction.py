@@ -203,7 +203,7 @@ def _keys(
     rule = _rule(open_plan, max_groups)
     statement = engine.compiled(_key_totals(open_plan, rule))
     found = engine.run_statement(open_plan.query.declaration, statement)
-    shown, counts = TableKeys(rule).release(found, words=words)
+    shown, counts = TableKeys(rule, open_plan.query.units_changed).release(found, words=words)
     rows = list(zip(*(column.to_pylist() for column in shown.columns), strict=True))
     if counts is not None:
         counts = counts[sorted(range(len(rows)), key=rows.__getitem__)]
@@ -215,6 +215,8 @@ class TableKeys:
     """A rule that shows keys, for tables of them: which keys a table has is as private as how often it has them."""
 
     rule: Threshold | KeySelection
+    units: int
+    """How many come or go between neighbors, one after another; the rule is for one of them."""
 
     @property
     def event(self) -> Event:
@@ -223,13 +225,13 @@ class TableKeys:
 
     @property
     def epsilon(self) -> Fraction:
-        """That of the rule."""
-        return self.rule.epsilon
+        """What all units cost."""
+        return self.rule.epsilon * self.units
 
     @property
     def max_groups(self) -> int:
-        """In how many keys one unit is counted."""
-        return self.rule.max_groups
+        """In how many keys all units are counted."""
+        return self.rule.max_groups * self.units
 
     def release(self, found: pa.Table, *, words: RandomWords) -> tuple[pa.Table, NDArray[np.int64] | None]:
         """The keys that are shown, and their noisy counts where it is these that show them."""
