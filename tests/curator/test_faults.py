@@ -251,7 +251,7 @@ def test_the_search_finds_what_a_plain_exception_shows(
     plain: Ask, hidden: Hidden, exact: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the handler, in all of the ways in which it could leak."""
-    monkeypatch.setattr(transaction, "shielded", lambda look: look())
+    monkeypatch.setattr(transaction, "hide_failure_details", lambda look: look())
     table = hidden()
 
     def failing(*_: object) -> None:

@@ -236,9 +236,7 @@ class TableKeys:
     def release(self, found: pa.Table, *, words: RandomWords) -> tuple[pa.Table, NDArray[np.int64] | None]:
         """The keys that are shown, and their noisy counts where it is these that show them."""
         names = [f"{GROUP}{i}" for i in range(found.num_columns - 1)]
-        found = found.sort_by(
-            [(name, "ascending") for name in names]
-        )  # so that foreseeable noise is the same each time
+        found = found.sort_by([(name, "ascending") for name in names])  # foreseeable noise is the same each time
         totals = integers(found[NUMBER])
         if isinstance(self.rule, Threshold):
             shown, counts = self.rule.release(totals, words=words)
