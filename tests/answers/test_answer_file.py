@@ -66,21 +66,23 @@ KILLED = """
 import os, signal
 from pathlib import Path
 from discreet.answers.answer_file import drafting
-with drafting(Path("a[1].parquet")) as made:
-    made.write_bytes(b"half")
+with drafting(Path("a[1].parquet")) as file, drafting(Path("a[1].parquet"), folder=True) as folder:
+    for made in (file, folder / "total.parquet"):
+        made.write_bytes(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_a_killed_process_left_is_swept_away(tmp_path: Path, kind: str) -> None:
     """Drafts of others that live stay, and so do whole answers, which may be on record, and all other names."""
     path = tmp_path / "a[1].parquet"
     subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, check=False)
-    assert [name.endswith(".partial") for name in names(tmp_path)] == [True]
+    assert [name.endswith(".partial") for name in names(tmp_path)] == [True, True]
     kept = [".a[1].parquet.7-0.whole", ".a1.parquet.7-0.partial", ".a[1].parquet.mine.partial"]
     for name in kept:
         (tmp_path / name).write_bytes(b"kept")
-    with drafting(path) as made:
+    with drafting(path, folder=kind == "folder") as made:
         remove_leftovers(path, lambda left: left.read_bytes() == b"kept")
         assert names(tmp_path) == sorted([*kept, made.name])
     assert names(tmp_path) == sorted(kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -159,7 +160,7 @@ def test_a_folder_that_waits_for_its_name_is_given_it(
     def killed(*_: object) -> None:
         raise failure
 
-    monkeypatch.setattr(level_files, "named_folder", killed)
+    monkeypatch.setattr(level_files, "give_name", killed)
     with pytest.raises((KeyboardInterrupt, InvalidParameter), match=r"^$|No space left[\s\S]*is free"):
         asked(table).release(epsilon=1, to=tmp_path / "counts")
     monkeypatch.undo()
@@ -168,6 +169,24 @@ def test_a_folder_that_waits_for_its_name_is_given_it(
     assert sum(files.rows.values()) == 10
     assert table.budget.spent.epsilon == 1
     assert sorted(one.name for one in tmp_path.iterdir()) == ["country.parquet", "counts"]
+
+
+def test_what_killed_processes_left_is_swept_away(
+    country: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a folder, and a whole one that is on no record; one that is on record waits for its name."""
+    table, to = country(), tmp_path / "counts"
+    with monkeypatch.context() as patched:
+        patched.setattr(level_files, "give_name", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            asked(table).release(epsilon=1, to=to)
+    [waits] = tmp_path.glob(".counts*")
+    shutil.copytree(waits, tmp_path / ".counts.7-0.whole")
+    shutil.copytree(waits, tmp_path / ".counts.7-0.partial")
+    asked(table).release(epsilon=2, to=to)
+    assert sorted(tmp_path.glob(".counts*")) == [waits]
+    assert asked(table).release(epsilon=1, to=tmp_path / "first").rows["total"] == 1
+    assert table.budget.spent.epsilon == 3
 
 
 @pytest.mark.parametrize("where", ["totals", "record"])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -112,28 +112,40 @@ def writing(to: object) -> Iterator[None]:
 
 
 @contextmanager
-def drafting(path: Path) -> Iterator[Path]:
-    """A new file beside `path` to write to, which others see is taken; gone afterwards, if it has this name still."""
-    made = _drafted(path)
+def drafting(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """A new file or folder beside `path` to write to, which others see is taken; gone afterwards, if it still has this
+    name.
+    """
+    made = _drafted(path, folder=folder)
     try:
-        with made.open("rb") as file:
-            _taken(file)
+        with _taken(made):
             yield made
     finally:
-        made.unlink(missing_ok=True)
+        remove(made)
 
 
-def _drafted(path: Path) -> Path:
+def _drafted(path: Path, *, folder: bool) -> Path:
     for number in itertools.count():
         made = path.with_name(f".{path.name}.{os.getpid()}-{number}{DRAFT}")
         if os.path.lexists(made.with_suffix(WHOLE)):  # of another process, which had our number
             continue
         try:
-            os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            if folder:
+                made.mkdir(mode=0o700)
+            else:
+                os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             continue
         break
     return made
+
+
+def remove(left: Path) -> None:
+    """Removes a draft, a file or a folder, if it is there."""
+    if left.is_dir():
+        shutil.rmtree(left, ignore_errors=True)
+    else:
+        left.unlink(missing_ok=True)
 
 
 def finished(made: Path) -> Path:
@@ -146,27 +158,41 @@ def finished(made: Path) -> Path:
 
 
 def remove_leftovers(path: Path, on_record: Callable[[Path], bool]) -> None:
-    """Removes files of this name that nobody writes to, and that are on no record: killed processes left them."""
+    """Removes files and folders of this name that nobody writes to, and that are on no record: killed processes left
+    them.
+    """
     for ending in (DRAFT, WHOLE):
         for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*-[0-9]*{ending}"):
-            with suppress(OSError), left.open("rb") as file:
-                if _taken(file) and not (ending == WHOLE and on_record(left)):
-                    left.unlink()
+            with suppress(OSError), _taken(left) as is_ours:
+                if is_ours and not (ending == WHOLE and on_record(left)):
+                    remove(left)
 
 
-def account_in(file: Path) -> dict[str, Any] | None:
-    """The receipt in an answer's file; None where there is none."""
+def account_in(left: Path) -> dict[str, Any] | None:
+    """The receipt in an answer's file, or in those of a folder; None where there is none."""
     import pyarrow.parquet as pq
 
     try:
-        account = json.loads(pq.read_schema(file).metadata[b"discreet"])
-    except (OSError, KeyError, TypeError, ValueError, pa.ArrowException):
+        file = next(left.glob(f"*{ENDING}")) if left.is_dir() else left
+        account = json.loads(pq.read_schema(file).metadata[RECEIPT])
+    except (OSError, StopIteration, KeyError, TypeError, ValueError, pa.ArrowException):
         return None
     return account if isinstance(account, dict) else None
 
 
-def _taken(file: IO[bytes]) -> bool:
-    """Takes a file until it is closed, or its process ends; false where another one has it, or no file can be taken."""
+@contextmanager
+def _taken(left: Path) -> Iterator[bool]:
+    """Takes a file or a folder until it is closed, or its process ends; false where another one has it, or none can be
+    taken.
+    """
+    file = os.open(left, os.O_RDONLY)
+    try:
+        yield _locked(file)
+    finally:
+        os.close(file)
+
+
+def _locked(file: int) -> bool:
     try:
         import fcntl
 

@@ -108,14 +108,14 @@ def in_file(desk: ReleaseContext, order: FileRelease, charge: Charge, *, fresh: 
 def _made(desk: ReleaseContext, order: FileRelease, path: Path, charge: Charge, turn: Turn) -> AnswerFile:
     """A new file, under its name once it is on record."""
     check_free(path)
-    remove_leftovers(path, lambda left: _on_record(desk, left))
+    remove_leftovers(path, lambda left: on_record(desk, left))
     with drafting(path) as made:
         whole = made.with_suffix(WHOLE)
         claims(order.plan)
         try:
             stored = paid(desk, charge, partial(_draw, desk, order, (path, made)), turn)
         except BaseException:
-            if not _on_record(desk, whole):  # an interrupt may come when it is
+            if not on_record(desk, whole):  # an interrupt may come when it is
                 whole.unlink(missing_ok=True)
             raise
         # It is on record: what is left now is to give it its name, and a repeat would.
@@ -141,8 +141,8 @@ def _draw(desk: ReleaseContext, order: FileRelease, places: tuple[Path, Path], d
     return json.dumps({"receipt": account, "file": facts}, separators=(",", ":")).encode()
 
 
-def _on_record(desk: ReleaseContext, left: Path) -> bool:
-    """Whether a whole file that has no name yet is an answer that was paid for; also where none can tell."""
+def on_record(desk: ReleaseContext, left: Path) -> bool:
+    """Whether a whole file or folder that has no name yet is an answer that was paid for; also where none can tell."""
     account = account_in(left)
     if account is None:
         return True

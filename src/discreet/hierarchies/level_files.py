@@ -26,18 +26,19 @@ Mutant
     test_the_charge_comes_before_the_levels.
     files-move-between-parts: each part is asked of the files as they are then; killed by
     test_files_that_change_meanwhile_are_refused.
+    folders-of-killed-processes-stay: what killed processes left is not removed; killed by
+    test_what_killed_processes_left_is_swept_away.
     columns-lead-out: any name of a column is that of a file; killed by test_a_column_names_no_place.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -45,8 +46,20 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from discreet.answers.answer_file import DRAFT, RECEIPT, WHOLE, check_free, finished, sha256_of, writing
+from discreet.answers.answer_file import (
+    RECEIPT,
+    WHOLE,
+    check_free,
+    drafting,
+    finished,
+    give_name,
+    remove,
+    remove_leftovers,
+    sha256_of,
+    writing,
+)
 from discreet.answers.receipt import Receipt
+from discreet.curator.file_release import on_record
 from discreet.curator.protected_table import Protected
 from discreet.curator.transaction import Drawing, Turn, charge_to, once, paid
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name, printable
@@ -184,32 +197,20 @@ def _check_names(levels: tuple[str, ...]) -> None:
 def _made(order: _Order, turn: Turn) -> dict[str, Any]:
     """A new folder, under its name once it is on record."""
     check_free(order.path)
-    plan = order.plan
+    plan, desk = order.plan, order.source.desk
+    remove_leftovers(order.path, partial(on_record, desk))
     charge = charge_to(order.source.declaration, order.key, asked(plan), plan.charge, plan.event)
-    with _drafting(order.path) as made:
+    with drafting(order.path, folder=True) as made:
         whole = made.with_suffix(WHOLE)
         try:
-            stored = paid(order.source.desk, charge, partial(_draw, order, made), turn)
+            stored = paid(desk, charge, partial(_draw, order, made), turn)
         except BaseException:
-            if not _on_record(order, whole):  # an interrupt may come when it is
-                shutil.rmtree(whole, ignore_errors=True)
+            if not on_record(desk, whole):  # an interrupt may come when it is
+                remove(whole)
             raise
-        named_folder(whole, order.path)
+        give_name(whole, order.path)
     found: dict[str, Any] = json.loads(stored)
     return found
-
-
-def _on_record(order: _Order, whole: Path) -> bool:
-    """Whether a whole folder that has no name yet is an answer that was paid for."""
-    stored = order.source.desk.budget.stored(order.key)
-    facts = None if stored is None else json.loads(stored).get("file")
-    return facts is not None and facts["draft"] == str(whole)
-
-
-def named_folder(made: Path, path: Path) -> None:
-    """Gives a whole draft its name."""
-    check_free(path)
-    made.rename(path)
 
 
 def _draw(order: _Order, made: Path, drawing: Drawing) -> bytes:
@@ -280,24 +281,6 @@ def _write(order: _Order, made: Path, answers: Iterator[Any], facts: dict[str, A
     return rows
 
 
-@contextmanager
-def _drafting(path: Path) -> Iterator[Path]:
-    """A new folder beside `path` to write to; gone afterwards, if it has this name still."""
-    for number in itertools.count():
-        made = path.with_name(f".{path.name}.{os.getpid()}-{number}{DRAFT}")
-        if os.path.lexists(made.with_suffix(WHOLE)):  # of another process, which had our number
-            continue
-        try:
-            made.mkdir(mode=0o700)
-        except FileExistsError:
-            continue
-        break
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
 def _again(order: _Order) -> dict[str, Any] | None:
     """The answer on record, under the name that is asked for now; None where there is none."""
     stored = order.source.desk.budget.stored(order.key)
@@ -323,9 +306,9 @@ def _written(order: _Order, stored: bytes) -> dict[str, Any]:
     check_free(order.path)
     answers, facts = stored_levels(order.plan, stored)
     levels = range(len(order.plan.places.levels))
-    with _drafting(order.path) as made:
+    with drafting(order.path, folder=True) as made:
         rows = _write(order, made, ((level, 0, answers, level) for level in levels), facts)
-        named_folder(made, order.path)
+        give_name(made, order.path)
     return {"receipt": facts, "file": {"rows": rows}}
 
 
@@ -337,11 +320,11 @@ def _copied(source: Path, path: Path, digests: Mapping[str, str]) -> bool:
     if source == path:
         return True
     if source.suffix == WHOLE:
-        named_folder(source, path)
+        give_name(source, path)
         return True
     check_free(path)
-    with _drafting(path) as made:
+    with drafting(path, folder=True) as made:
         for file in files.values():
             shutil.copyfile(file, made / file.name)
-        named_folder(made, path)
+        give_name(made, path)
     return True
