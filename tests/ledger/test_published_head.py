@@ -97,6 +97,9 @@ def test_keys(folder: Path) -> None:
     with pytest.raises(LedgerError, match="where nothing is"):
         make_key(key)
     assert key.read_bytes() == before
+    for odd in ("a\0b", "a\ud800"):
+        with pytest.raises(InvalidParameter, match="Expected a path"):
+            make_key(odd)
     head_ = Budget(epsilon=1, ledger=folder / "spent.db").head()
     key.chmod(0o640)
     with pytest.raises(LedgerError, match="only its owner can read"):

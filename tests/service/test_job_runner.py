@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pkgutil
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,29 @@ def test_a_job_that_was_answered_has_the_answer_of_the_ledger(tmp_path: Path) ->
     ada = service.members.principal(name)
     assert finished(service, ada, job, clock) is State.READY
     assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0.1"
+    service.close()
+
+
+@pytest.mark.parametrize("where", ["answers.release.Release.__init__", "ledger.budget.Budget._commit"])
+def test_what_is_on_record_is_the_answer_whatever_fails_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    clock, people = Clock(), data_set("people", tmp_path)
+    service = service_in(tmp_path, clock, people)
+    ada = service.members.principal("ada")
+    owner, name = f"discreet.{where}".rsplit(".", 1)
+    own = getattr(pkgutil.resolve_name(owner.replace(".Release", ":Release").replace(".Budget", ":Budget")), name)
+
+    def fails(*given: Any, **more: Any) -> Any:
+        monkeypatch.undo()
+        own(*given, **more)
+        raise MemoryError
+
+    monkeypatch.setattr(f"discreet.{where}", fails)
+    job = service.submit(ada, ask()).id
+    assert finished(service, ada, job, clock) is State.READY
+    assert people.budget.entries()[0].answered
+    assert service.answer(ada, job).to_pyarrow().num_rows == 1
     service.close()
 
 

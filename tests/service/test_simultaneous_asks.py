@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from discreet.errors import BudgetExceeded
+from discreet.errors import BudgetExceeded, LedgerError
 from discreet.service.data_sets import DataSet, Policy, Seen
 from discreet.service.job_records import FREE, Job
 from discreet.service.service import Service, Settings
@@ -141,6 +142,34 @@ def test_what_is_charged_while_another_is_checked_is_repeated(
         assert (job.cost == FREE) == (end != "failed")
         assert finished(service, bob, job.id, clock) == "ready"
     assert len(people.budget.entries()) == 1 + (end == "failed" and epsilon != "1")
+    service.close()
+
+
+@pytest.mark.parametrize("step", ["_book.accept", "_desk.charge", "_book.charged"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_whatever_fails_amid_a_charge_ends_the_job_and_who_repeats_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, when: str
+) -> None:
+    """Such as files that can be opened no more: nobody waits for the next start of the service."""
+    clock, people = Clock(), data_set("people", tmp_path)
+    service = service_in(tmp_path, clock, people)
+    ada, bob = (service.members.principal(name) for name in ("ada", "bob"))
+    place, name = step.split(".")
+    own = getattr(getattr(service, place), name)
+
+    def fails(*given: Any, **more: Any) -> Any:
+        monkeypatch.undo()
+        if when == "after":
+            own(*given, **more)
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(getattr(service, place), name, fails)
+    with suppress(OSError, LedgerError):
+        service.submit(ada, ask(), "key")
+    for who in (ada, bob):
+        job = service.submit(who, ask(), "key")
+        assert finished(service, who, job.id, clock) in {"ready", "failed"}
+    assert len(people.budget.entries()) == 1 + (step == "_desk.charge" and when == "after")
     service.close()
 
 

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InvalidParameter, LedgerError, expected
+from discreet.exact.given_values import path_of
 from discreet.ledger.hash_chain import DAMAGED, Head
 from discreet.ledger.stored_lines import Database, now
 
@@ -136,7 +137,7 @@ def make_key(path: str | os.PathLike[str]) -> str:
     key = Ed25519PrivateKey.generate()
     text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
-        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        with os.fdopen(os.open(path_of("key", path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
             file.write(text)
     except OSError as error:
         cure = "give a path where nothing is, in a folder that can be written; a key is never replaced."

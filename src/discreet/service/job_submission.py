@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter, LedgerError, expected
+from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter, expected
 from discreet.ledger.ledger import Charge
 from discreet.service.asks import Ask
 from discreet.service.data_sets import DataSet
@@ -105,7 +105,7 @@ class JobSubmission:
         """Puts a job on record, charges it if it has to be, and has it run."""
         try:
             accepted, is_new = book()
-        except LedgerError:
+        except BaseException:
             if record.stage == "charging":
                 self._runner.add(record)  # which finds out whether it is on record to be charged, and ends it
             raise
@@ -121,13 +121,13 @@ class JobSubmission:
         except BudgetExceeded:
             try:
                 self._book.forget(job.id, BUDGET_FAILED)
-            except LedgerError:
+            except Exception:  # noqa: BLE001 (what is raised is why it is forgotten)
                 self._runner.add(job)  # it is on record still, and ends as failed
             raise
-        except LedgerError:
+        except BaseException:
             self._runner.add(job)  # which finds out, and marks it
             raise
-        with suppress(LedgerError):
+        with suppress(Exception):
             if self._book.charged(job.id, entry):
                 return replace(job, stage="queued", entry=entry)
         return replace(job, entry=entry)  # the runner records it, once the store answers

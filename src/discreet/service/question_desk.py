@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -194,10 +195,15 @@ class QuestionDesk:
         return paid_for(asking.budget, charge, asking.who)
 
     def run(self, asking: Asking, job: JobRecord) -> Outcome:
-        """Answers it by the charge that it has."""
+        """Answers it by the charge that it has; what is on record is its answer, whatever failed."""
         prepaid = Prepaid(asking.budget, job=job)
-        with acting_as(prepaid):
-            asking.release()
+        try:
+            with acting_as(prepaid):
+                asking.release()
+        except Exception:
+            with suppress(EngineError):
+                return self.resume(asking, job)
+            raise
         if prepaid.answer is None:
             raise EngineError(FAILED)
         return Outcome(answer=prepaid.answer[1], paid=True)
