@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pkgutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,29 @@ def test_what_is_on_record_is_the_answer_whatever_fails_after_it(
     assert finished(service, ada, job, clock) is State.READY
     assert people.budget.entries()[0].answered
     assert service.answer(ada, job).to_pyarrow().num_rows == 1
+    service.close()
+
+
+@pytest.mark.parametrize("name", ["begin", "end", "beat"])
+def test_whatever_fails_once_ends_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Such as a write to the state for which there was no memory."""
+    monkeypatch.setattr("discreet.service.job_runner.BEAT", 0.01)
+    clock = Clock()
+    service = service_in(tmp_path, clock)
+    failed, own = threading.Event(), getattr(service._book, name)
+
+    def fails(*given: Any, **more: Any) -> Any:
+        if not failed.is_set():
+            failed.set()
+            raise MemoryError
+        return own(*given, **more)
+
+    monkeypatch.setattr(service._book, name, fails)
+    ada = service.members.principal("ada")
+    job = service.submit(ada, ask()).id
+    assert failed.wait(20)
+    assert finished(service, ada, job, clock) in {State.READY, State.FAILED}
+    assert all(thread.is_alive() for thread in (*service._runner._threads, service._runner._pulse))
     service.close()
 
 

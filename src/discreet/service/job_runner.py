@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from discreet.errors import BudgetExceeded, DiscreetError, LedgerError
+from discreet.errors import BudgetExceeded, LedgerError
 from discreet.service.fair_queue import FairQueue
 from discreet.service.job_records import JobRecord
 from discreet.service.jobs import JobBook
@@ -123,7 +123,7 @@ class JobRunner:
                 self._book.beat()
                 self._adopt()
                 self._on_beat()
-            except DiscreetError:
+            except Exception:
                 logger.exception("the state store does not answer")
 
     def _adopt(self) -> None:
@@ -171,7 +171,7 @@ class JobRunner:
         while True:
             try:
                 return Written(is_done=write(), was_in_doubt=was_in_doubt)
-            except LedgerError:
+            except Exception:
                 logger.exception("the state store does not answer")
             was_in_doubt = True
             if self._stopped.wait(BEAT):
