@@ -72,7 +72,9 @@ class Asking:
     def release(self, name: str, disturb: Disturb | None = None) -> pa.Table:
         """What comes under the name."""
         (self.folder / name).mkdir()
-        self.patch.setattr(file_release, "distributed_noise_of", lambda plan, _: Watched(plan, self.folder / name, disturb))
+        self.patch.setattr(
+            file_release, "distributed_noise_of", lambda plan, _: Watched(plan, self.folder / name, disturb)
+        )
         question = self.table.group_by("k", keys=dp.public_keys(self.folder / "keys.parquet")).agg(
             n=lambda t: t.count()
         )
