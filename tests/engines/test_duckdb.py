@@ -69,6 +69,41 @@ def test_a_failure_leaves_the_engine_usable(monkeypatch: pytest.MonkeyPatch) -> 
     assert engine.totals(other)[0].tolist() == [[2]]
 
 
+class Ended:
+    """A connection whose database was ended by a failure: nothing that it is asked is answered any more."""
+
+    def cursor(self) -> Any:
+        return self
+
+    def close(self) -> None: ...
+
+    def execute(self, *_: object) -> Any:
+        raise RuntimeError(PRIVATE)
+
+    sql = execute
+
+
+def test_a_connection_of_ours_is_asked_for_life_once_something_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as each question was answered, it can be closed, and not dead in another way."""
+    table = protected(DATA)
+    engine, plan = table._source._engine, plan_of(table.count(), epsilon=1)  # type: ignore[attr-defined]
+    table.count().release(epsilon=1)
+    assert engine.totals(plan)[0].tolist() == [[3]]
+    monkeypatch.setattr(engine._backend, "con", Ended())
+    with pytest.raises(dp.EngineError):
+        table.count().release(epsilon=2)
+    assert table.budget.spent.epsilon == 3  # nothing had failed before
+    with pytest.raises(dp.EngineError, match="nothing was charged"):
+        table.count().release(epsilon=4)
+    monkeypatch.undo()
+    engine._backend.con.close()
+    for answered in (True, False):
+        engine._lock.was_answered = answered
+        with pytest.raises(dp.EngineError, match="nothing was charged"):
+            table.count().release(epsilon=8)
+    assert table.budget.spent.epsilon == 3
+
+
 def test_who_interrupts_a_query_is_heard_and_a_row_is_not() -> None:
     def interrupted() -> None:
         raise RuntimeError(INTERRUPTED)

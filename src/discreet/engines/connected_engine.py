@@ -58,6 +58,8 @@ class ConnectionLock:
     def __init__(self) -> None:
         self._lock = threading.RLock()  # re-entrant, so that the second question gets as far as its refusal
         self._asked = threading.Lock()  # left by the interpreter itself: no interrupt comes between
+        self.was_answered = False
+        """Whether the last question on the connection was answered: one that failed may have ended it."""
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -142,8 +142,10 @@ class DuckDB(Connected):
                 self._files.check()
                 if self._files.by_pattern:  # which is looked for in a folder that others write to
                     self._current_types()
-            if self._protected_types is None:
-                raw.execute("SELECT 1").fetchall()
+            if not self._is_curators:
+                raw.cursor().close()  # which a closed connection refuses
+                if not self._lock.was_answered:  # nobody else can have ended it since
+                    raw.execute("SELECT 1").fetchall()
             elif is_taken(raw, KEYS):
                 raise LookupError(f"a temporary table is named {KEYS}: DROP TABLE temp.{KEYS}")
             self._check_types()
@@ -165,6 +167,7 @@ class DuckDB(Connected):
         near = self._tables.same_connection(self)
         copies = {name: part.read() for name, part in self._tables.other_tables() if name not in near}
         with self._with_settings() as raw, self._unchanged(), ExitStack() as stack:
+            self._lock.was_answered = False
             for engine in near.values():
                 if isinstance(engine, DuckDB):
                     stack.enter_context(engine._unchanged())  # noqa: SLF001 (engines of one kind)
@@ -172,6 +175,7 @@ class DuckDB(Connected):
                 raw.register(name, rows)
                 stack.callback(raw.unregister, name)
             yield raw
+            self._lock.was_answered = True
 
     @contextmanager
     def _with_settings(self) -> Iterator[Any]:
