@@ -33,10 +33,9 @@ def connection() -> Any:
     return backend
 
 
-def questions(data: Any) -> list[dp.Question]:
-    table = dp.protect(
-        data, unit="person", max_rows=1, bounds={"age": (0, 9)}, budget=dp.Budget(epsilon=10**7), name="words"
-    )
+def questions(data: Any, budget: dp.Budget | None = None) -> list[dp.Question]:
+    budget = dp.Budget(epsilon=10**7) if budget is None else budget
+    table = dp.protect(data, unit="person", max_rows=1, bounds={"age": (0, 9)}, budget=budget, name="words")
     return [
         table.agg(n=_.count()),
         table.filter(_.age >= 0, _.person > -1).agg(n=_.count()),
@@ -57,6 +56,46 @@ def test_a_row_that_a_view_leaves_out_makes_no_release_fail(name: str) -> None:
     assert [counted(question) for question in questions(backend.table("seen"))] == [expected] * 4
 
 
+LISTS = {
+    "split": "regexp_split_to_table(codes, ',') AS code FROM read_parquet('{}')",
+    "subscripts": "generate_subscripts(string_split(codes, ','), 1) AS code FROM read_parquet('{}')",
+    "own": "parts(codes) AS code FROM read_parquet('{}')",
+    "reader": "codes FROM read_json('{}')",
+}
+"""What a view of files shows, where a macro has no row for a text that is NULL."""
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_row_that_a_macro_leaves_out_makes_no_release_fail(name: str, tmp_path: Path) -> None:
+    backend, path = connection(), str(tmp_path / "a.parquet")
+    words = backend.table("words")
+    words.mutate(codes=ibis.ifelse(words.person == "one", ibis.null("string"), "a")).to_parquet(path)
+    backend.con.execute("CREATE MACRO Parts(t) AS unnest(string_split(t, ','))")
+    kept = "SELECT * FROM read_parquet(p) WHERE codes IS NOT NULL"
+    backend.con.execute(f"CREATE MACRO read_json(p) AS TABLE {kept}")
+    backend.con.execute(
+        f"CREATE VIEW seen AS SELECT person::INT AS person, age::INT AS age, {LISTS[name].format(path)}"
+    )
+    assert [counted(question) for question in questions(backend.table("seen"))] == [100] * 4
+
+
+@pytest.mark.parametrize("before", ["TABLE", "VIEW"])
+def test_a_view_in_the_place_of_a_table_is_refused_before_the_charge(before: str, tmp_path: Path) -> None:
+    backend, path = connection(), str(tmp_path / "a.parquet")
+    backend.con.execute(f"COPY (SELECT i::INT AS person, (i % 9)::INT AS age FROM range(100) t(i)) TO '{path}'")  # noqa: S608 (ours)
+    backend.con.execute(f"CREATE {before} seen AS SELECT person, age FROM read_parquet('{path}')")  # noqa: S608 (ours)
+    budget = dp.Budget(epsilon=10**7)
+    [question, *others] = questions(backend.table("seen"), budget)
+    assert counted(question) == 100
+    shown = f"SELECT person::INT AS person, age::INT AS age FROM words {VIEWS['where']}"  # noqa: S608 (ours)
+    backend.con.execute(f"DROP {before} seen; CREATE VIEW seen AS {shown}")
+    spent = budget.spent
+    for other in others:
+        with pytest.raises(dp.EngineError):
+            other.release(epsilon=1)
+    assert budget.spent == spent
+
+
 def test_a_row_that_a_step_leaves_out_makes_no_release_fail() -> None:
     backend = connection()
     words, good = backend.table("words"), backend.table("good")
@@ -75,9 +114,12 @@ def test_which_tables_keep_all_rows(tmp_path: Path) -> None:
         "few": "LIMIT 3",
         "sampled": "USING SAMPLE 50%",
         "lists": "",
+        "looked": "",
         "sorted": "ORDER BY age",
     }.items():
-        shown = "unnest([age]) AS age" if name == "lists" else "age"
+        shown = {"lists": "unnest([age]) AS age", "looked": "EXISTS (FROM good WHERE word = age) AS age"}.get(
+            name, "age"
+        )
         backend.con.execute(f"CREATE VIEW {name} AS SELECT {shown} FROM read_parquet('{path}') {rest}")  # noqa: S608 (ours)
     words = backend.table("words")
     read = backend.read_parquet(path)
@@ -94,7 +136,7 @@ def test_which_tables_keep_all_rows(tmp_path: Path) -> None:
         words.distinct(),
         words.limit(3),
         words.join(words.select("age"), "age"),
-        *map(backend.table, ("part", "few", "sampled", "lists", "sorted")),
+        *map(backend.table, ("part", "few", "sampled", "lists", "looked", "sorted")),
     ]
 
     def keeps(table: Any) -> bool:

@@ -12,7 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.engines.connected_engine import Connected, add_noise_to_table
-from discreet.engines.duckdb_names import hidden, is_stored, is_taken, keeps_rows, temporary_names
+from discreet.engines.duckdb_names import (
+    hidden,
+    is_stored,
+    is_taken,
+    keeps_rows,
+    relations,
+    temporary_names,
+    written,
+)
 from discreet.engines.duckdb_settings import our_settings, protected_settings
 from discreet.engines.duckdb_texts import computed_text
 from discreet.engines.engine import AddNoise, hide_failure_details, logger
@@ -62,8 +70,13 @@ class DuckDB(Connected):
         self._statements = Statements(lambda plan: self.compiled(totals(plan, packs=packs(plan))))
         self._named: dict[str, frozenset[str]] = {}
         """The columns that statements compiled here name; of others it is not known."""
-        if self._is_curators and not self._with_lock(lambda raw: keeps_rows(self._raw, raw)):
-            self._find_rows_first()
+        self._plain: Mapping[Any, str | None] | None = None
+        """What stands for a table of the curator's that leaves no row out, so that nothing is found first."""
+        if self._is_curators:
+            if self._with_lock(lambda raw: keeps_rows(self._raw, raw)):
+                self._plain = self._with_lock(lambda raw: written(self._raw, relations(raw)))
+            else:
+                self._find_rows_first()
 
     def keyed_rows(
         self, by: Sequence[str], bounds: Mapping[str, tuple[Bound, Bound]], wanted: frozenset[str] | None
@@ -146,8 +159,12 @@ class DuckDB(Connected):
                 raw.cursor().close()  # which a closed connection refuses
                 if not self._lock.was_answered:  # nobody else can have ended it since
                     raw.execute("SELECT 1").fetchall()
-            elif is_taken(raw, KEYS):
-                raise LookupError(f"a temporary table is named {KEYS}: DROP TABLE temp.{KEYS}")
+            else:
+                known = relations(raw)
+                if is_taken(known, KEYS):
+                    raise LookupError(f"a temporary table is named {KEYS}: DROP TABLE temp.{KEYS}")
+                if self._plain is not None and written(self._raw, known) != self._plain:  # a view stands in its place
+                    raise FilesChanged
             self._check_types()
 
     def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import ibis.expr.operations as ops
@@ -25,6 +26,11 @@ SELECT database_name, schema_name, table_name, NULL FROM duckdb_tables() WHERE N
 UNION ALL SELECT database_name, schema_name, view_name, sql FROM duckdb_views() WHERE NOT internal
 """
 """Where there are tables and views, and how the views are written."""
+MACROS = """
+SELECT function_name FROM duckdb_functions()
+WHERE macro_definition IS NOT NULL AND (NOT internal OR macro_definition ILIKE '%unnest%')
+"""
+"""What may give no row, or several, in place of one, or stand for a function that reads files."""
 OWN_STORAGE = "SELECT database_name FROM duckdb_databases() WHERE type = 'duckdb'"
 """The databases whose tables are DuckDB's own."""
 SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -94,16 +100,27 @@ def is_stored(table: ir.Table, raw: Any) -> bool:
 
 
 def keeps_rows(table: ir.Table, raw: Any) -> bool:
-    """Whether no step of it, and no view, leaves out a row: of a table as DuckDB stores it, or of files."""
+    """Whether no step of it, and no view, leaves out a row: of a table as DuckDB stores it, or of files.
+
+    A view that names a macro may, whatever else the name means: `regexp_split_to_table` gives no row of NULL.
+    """
     if not all(isinstance(one, ops.DatabaseTable | ops.Project) for one in table.op().find(ops.Relation)):
         return False
-    texts = {(one.catalog, one.schema, one.name.translate(SMALL)): one.written for one in relations(raw)}
-    places = [(*_place(one), one.name.translate(SMALL)) for one in table.op().find(ops.DatabaseTable)]
+    found = written(table, relations(raw))
+    views = [text for text in found.values() if text is not None]
     own = {name for [name] in raw.execute(OWN_STORAGE).fetchall()}
-    return all(
-        place in texts and (place[0] in own if (text := texts[place]) is None else _reads_files(text))
-        for place in places
-    )
+    if any(place[0] not in own for place, text in found.items() if text is None) or not all(map(_reads_files, views)):
+        return False
+    return not (views and _are_named({name for [name] in raw.execute(MACROS).fetchall()}, views))
+
+
+def written(table: ir.Table, known: Iterable[Relation]) -> dict[tuple[str | None, ...], str | None]:
+    """Its tables and views, by where they are, with the texts of the views; one that is not known is an empty text."""
+    texts: dict[tuple[str | None, ...], str | None] = {
+        (one.catalog, one.schema, one.name.translate(SMALL)): one.written for one in known
+    }
+    places = [(*_place(one), one.name.translate(SMALL)) for one in table.op().find(ops.DatabaseTable)]
+    return {place: texts.get(place, "") for place in places}
 
 
 def _place(table: ops.DatabaseTable) -> tuple[str | None, str | None]:
@@ -116,7 +133,9 @@ def _reads_files(view: str) -> bool:
         query = sqlglot.parse_one(view, read="duckdb").expression
     except sqlglot.errors.SqlglotError:
         return False
-    if not isinstance(query, sge.Select) or query.find(sge.Unnest, sge.Explode):
+    if not isinstance(query, sge.Select):
+        return False
+    if any(shown.find(sge.Unnest, sge.Explode, sge.Query) for shown in query.expressions):
         return False
     parts = {name for name, part in query.args.items() if part}
     read = query.args["from_"].this if parts == {"expressions", "from_"} else None
@@ -125,11 +144,9 @@ def _reads_files(view: str) -> bool:
     return isinstance(read.this, sge.ReadParquet | sge.ReadCSV) or read.this.name.lower() in READERS
 
 
-def is_taken(raw: Any, name: str) -> bool:
+def is_taken(known: Iterable[Relation], name: str) -> bool:
     """Whether a temporary table has a name, under which nothing else can be registered then."""
-    return any(
-        one.is_named(name) and one.written is None and (one.catalog, one.schema) == TEMPORARY for one in relations(raw)
-    )
+    return any(one.is_named(name) and one.written is None and (one.catalog, one.schema) == TEMPORARY for one in known)
 
 
 def temporary_names(raw: Any) -> frozenset[str]:
@@ -144,5 +161,10 @@ def hidden(raw: Any, before: frozenset[str]) -> bool:
     if not new:
         return False
     views = [one for one in relations(raw) if one.written and one.name.translate(SMALL) not in new]
-    texts = [str(one.written).translate(SMALL).replace('""', '"') for one in views]
-    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in new for text in texts)
+    return _are_named(new, [str(one.written) for one in views])
+
+
+def _are_named(names: Iterable[str], views: Iterable[str]) -> bool:
+    """Whether one of some names stands in the text of a view."""
+    texts = [text.translate(SMALL).replace('""', '"') for text in views]
+    return any(re.search(rf"(?<!\w){re.escape(name.translate(SMALL))}(?!\w)", text) for name in names for text in texts)
