@@ -102,6 +102,9 @@ def test_a_row_that_a_step_leaves_out_makes_no_release_fail() -> None:
     kept = words.semi_join(good, words.person == good.word)
     steps = kept.select(person=kept.person.cast("int64"), age=kept.age.cast("int64"))
     assert [counted(question) for question in questions(steps)] == [100] * 4
+    codes = ibis.ifelse(words.person == "one", ibis.null("array<string>"), ibis.array(["a"]))
+    lists = words.select(person=words.person.cast("int64"), age=words.age.cast("int64"), code=codes.unnest())
+    assert [counted(question) for question in questions(lists)] == [100] * 4
 
 
 def test_which_tables_keep_all_rows(tmp_path: Path) -> None:

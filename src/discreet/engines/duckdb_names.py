@@ -106,6 +106,8 @@ def keeps_rows(table: ir.Table, raw: Any) -> bool:
     """
     if not all(isinstance(one, ops.DatabaseTable | ops.Project) for one in table.op().find(ops.Relation)):
         return False
+    if table.op().find((ops.Unnest, ops.ScalarUDF)):
+        return False
     found = written(table, relations(raw))
     views = [text for text in found.values() if text is not None]
     own = {name for [name] in raw.execute(OWN_STORAGE).fetchall()}
