@@ -85,8 +85,8 @@ class Ended:
 
 def test_a_connection_of_ours_is_asked_for_life_once_something_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as each question was answered, it can be closed, and not dead in another way."""
-    table = protected(DATA)
-    engine, plan = table._source._engine, plan_of(table.count(), epsilon=1)  # type: ignore[attr-defined]
+    table: Any = protected(DATA)
+    engine, plan = table._source._engine, plan_of(table.count(), epsilon=1)
     table.count().release(epsilon=1)
     assert engine.totals(plan)[0].tolist() == [[3]]
     monkeypatch.setattr(engine._backend, "con", Ended())
