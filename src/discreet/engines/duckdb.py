@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from discreet.engines.connected_engine import Connected, add_noise_to_table
 from discreet.engines.duckdb_names import (
+    Relation,
     hidden,
     is_stored,
     is_taken,
@@ -61,7 +62,8 @@ class DuckDB(Connected):
         self._raw_written = str(self._backend.compile(self._raw))
         self._protected_settings = self._settings_at_first() if self._is_curators else {}
         self._of_views = self._is_curators and not self._with_lock(lambda raw: is_stored(self._raw, raw))
-        self._temporary = self._with_lock(temporary_names) if self._of_views else frozenset[str]()
+        known = self._with_lock(relations) if self._is_curators else []
+        self._temporary = temporary_names(known) if self._of_views else frozenset[str]()
         """The temporary names that the views of a table may mean."""
         self._protected_types = hide_failure_details(self._types_at_first, charged=False) if self._is_curators else None
         """The columns of a table of the curator's connection, and their types, as DuckDB tells them."""
@@ -74,7 +76,7 @@ class DuckDB(Connected):
         """What stands for a table of the curator's that leaves no row out, so that nothing is found first."""
         if self._is_curators:
             if self._with_lock(lambda raw: keeps_rows(self._raw, raw)):
-                self._plain = self._with_lock(lambda raw: written(self._raw, relations(raw)))
+                self._plain = written(self._raw, known)
             else:
                 self._find_rows_first()
 
@@ -159,13 +161,13 @@ class DuckDB(Connected):
                 raw.cursor().close()  # which a closed connection refuses
                 if not self._lock.was_answered:  # nobody else can have ended it since
                     raw.execute("SELECT 1").fetchall()
-            else:
-                known = relations(raw)
-                if is_taken(known, KEYS):
-                    raise LookupError(f"a temporary table is named {KEYS}: DROP TABLE temp.{KEYS}")
-                if self._plain is not None and written(self._raw, known) != self._plain:  # a view stands in its place
-                    raise FilesChanged
-            self._check_types()
+                return
+            known = relations(raw)
+            if is_taken(known, KEYS):
+                raise LookupError(f"a temporary table is named {KEYS}: DROP TABLE temp.{KEYS}")
+            if self._plain is not None and written(self._raw, known) != self._plain:  # a view stands in its place
+                raise FilesChanged
+            self._check_types(known)
 
     def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
         with self._exclusive():
@@ -215,10 +217,11 @@ class DuckDB(Connected):
             yield
             self._check_types()
 
-    def _check_types(self) -> None:
+    def _check_types(self, known: Collection[Relation] | None = None) -> None:
+        """Refuses other types, and names that mean something else by what the connection has, where that is known."""
         if self._protected_types is not None and self._current_types() != self._protected_types:
             raise FilesChanged
-        if self._of_views and hidden(self._backend.con, self._temporary):
+        if self._of_views and hidden(relations(self._backend.con) if known is None else known, self._temporary):
             raise FilesChanged
 
     def _with_lock(self, found: Callable[[Any], Found]) -> Found:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 import ibis.expr.operations as ops
@@ -34,8 +34,6 @@ WHERE macro_definition IS NOT NULL AND (NOT internal OR macro_definition ILIKE '
 OWN_STORAGE = "SELECT database_name FROM duckdb_databases() WHERE type = 'duckdb'"
 """The databases whose tables are DuckDB's own."""
 SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-
-
 READERS = ("parquet_scan", "read_csv_auto", "read_json", "read_json_auto", "read_ndjson", "read_ndjson_auto")
 """The functions that read files and have no class in sqlglot."""
 
@@ -151,18 +149,18 @@ def is_taken(known: Iterable[Relation], name: str) -> bool:
     return any(one.is_named(name) and one.written is None and (one.catalog, one.schema) == TEMPORARY for one in known)
 
 
-def temporary_names(raw: Any) -> frozenset[str]:
+def temporary_names(known: Iterable[Relation]) -> frozenset[str]:
     """The names of the temporary tables and views that are not ours."""
-    names = (one.name.translate(SMALL) for one in relations(raw) if (one.catalog, one.schema) == TEMPORARY)
+    names = (one.name.translate(SMALL) for one in known if (one.catalog, one.schema) == TEMPORARY)
     return frozenset(name for name in names if not name.startswith(OURS))
 
 
-def hidden(raw: Any, before: frozenset[str]) -> bool:
+def hidden(known: Collection[Relation], before: frozenset[str]) -> bool:
     """Whether a temporary name is new and stands in the text of a view, which may have meant something else by it."""
-    new = temporary_names(raw) - before
+    new = temporary_names(known) - before
     if not new:
         return False
-    views = [one for one in relations(raw) if one.written and one.name.translate(SMALL) not in new]
+    views = [one for one in known if one.written and one.name.translate(SMALL) not in new]
     return _are_named(new, [str(one.written) for one in views])
 
 

@@ -107,22 +107,19 @@ def _keeps_rows(node: Any) -> bool:
     return source is None or "jdbc" not in getattr(node, source)().getClass().getName().lower()
 
 
-def _nodes(plan: Any) -> Iterator[Any]:
+def _nodes(plan: Any, *, into_views: bool = True) -> Iterator[Any]:
+    """The parts of a plan, those above before those below."""
     yield plan
     children = plan.children()
-    for i in range(children.size()):
-        yield from _nodes(children.apply(i))
+    if into_views or plan.getClass().getSimpleName() != "View":
+        for i in range(children.size()):
+            yield from _nodes(children.apply(i), into_views=into_views)
 
 
 def _aliases(plan: Any) -> Iterator[Any]:
     """The identifiers of what a plan names, outside of views."""
-    kind = plan.getClass().getSimpleName()
-    if kind == "SubqueryAlias":
-        yield plan.identifier()
-    if kind != "View":
-        children = plan.children()
-        for i in range(children.size()):
-            yield from _aliases(children.apply(i))
+    nodes = _nodes(plan, into_views=False)
+    return (node.identifier() for node in nodes if node.getClass().getSimpleName() == "SubqueryAlias")
 
 
 def _said(names: tuple[str, ...]) -> str:
