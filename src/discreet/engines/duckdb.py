@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from discreet.engines.duckdb_names import (
     temporary_names,
     written,
 )
-from discreet.engines.duckdb_settings import our_settings, protected_settings
+from discreet.engines.duckdb_settings import are_kept, our_settings, protected_settings
 from discreet.engines.duckdb_texts import computed_text
 from discreet.engines.engine import AddNoise, hide_failure_details, logger
 from discreet.engines.exact_totals import KEYS, totals
@@ -152,22 +152,39 @@ class DuckDB(Connected):
 
     def _ping(self) -> None:
         """Once, in words that the table's own columns and types answer too."""
+        if self._is_curators:
+            self._check_in_place()
+            return
         with self._with_settings() as raw:
             if self._files is not None:
                 self._files.check()
                 if self._files.by_pattern:  # which is looked for in a folder that others write to
                     self._current_types()
-            if not self._is_curators:
-                raw.cursor().close()  # which a closed connection refuses
-                if not self._lock.was_answered:  # nobody else can have ended it since
-                    raw.execute("SELECT 1").fetchall()
+            raw.cursor().close()  # which a closed connection refuses
+            if not self._lock.was_answered:  # nobody else can have ended it since
+                raw.execute("SELECT 1").fetchall()
+
+    def _check_in_place(self) -> None:
+        """Refuses a table of the curator's connection that is not the one that was protected.
+
+        It is looked for with the settings that the connection has, where names lead where they did, and with ours if
+        it is not found so: settings take longer to change and restore than the rest.
+        """
+        with self._lock.held(), suppress(Exception):  # whatever a setting of the curator's makes of it
+            raw = self._backend.con
+            if are_kept(raw, self._protected_settings):
+                self._check_relations(raw)
                 return
-            known = relations(raw)
-            if is_taken(known, KEYS):
-                raise LookupError(f"a temporary table is named {KEYS}: DROP TABLE temp.{KEYS}")
-            if self._plain is not None and written(self._raw, known) != self._plain:  # a view stands in its place
-                raise FilesChanged
-            self._check_types(known)
+        with self._with_settings() as raw:
+            self._check_relations(raw)
+
+    def _check_relations(self, raw: Any) -> None:
+        known = relations(raw)
+        if is_taken(known, KEYS):
+            raise LookupError(f"a temporary table is named {KEYS}: DROP TABLE temp.{KEYS}")
+        if self._plain is not None and written(self._raw, known) != self._plain:  # a view stands in its place
+            raise FilesChanged
+        self._check_types(known)
 
     def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
         with self._exclusive():
@@ -221,7 +238,7 @@ class DuckDB(Connected):
         """Refuses other types, and names that mean something else by what the connection has, where that is known."""
         if self._protected_types is not None and self._current_types() != self._protected_types:
             raise FilesChanged
-        if self._of_views and hidden(relations(self._backend.con) if known is None else known, self._temporary):
+        if self._of_views and hidden(self._backend.con, self._temporary, known):
             raise FilesChanged
 
     def _with_lock(self, found: Callable[[Any], Found]) -> Found:

@@ -75,6 +75,9 @@ TRIES = 5
 PROTECTED = ("search_path", "file_search_path")
 """Where names lead: what they were when the table was protected."""
 
+LOCK = "lock_configuration"
+"""What keeps settings from being changed."""
+
 IGNORED: dict[str, frozenset[str]] = {
     reason: frozenset(names.split())
     for reason, names in {
@@ -121,7 +124,7 @@ IGNORED: dict[str, frozenset[str]] = {
             enable_geoparquet_conversion ignore_unknown_crs json_geometry_format pandas_analyze_sample
             pivot_filter_threshold pivot_limit python_scan_all_frames regex_match_operator_semantics show_behavior
             table_function_identifier_conversion""",
-        "looked at where settings cannot be changed": "lock_configuration",
+        "looked at where settings cannot be changed": LOCK,
     }.items()
 }
 """Why each of the others makes no difference."""
@@ -130,6 +133,11 @@ IGNORED: dict[str, frozenset[str]] = {
 def protected_settings(raw: Any) -> dict[str, Any]:
     """What the settings that are kept are now."""
     return _current(raw, PROTECTED)
+
+
+def are_kept(raw: Any, kept: Mapping[str, Any]) -> bool:
+    """Whether those are still what they were, and the others can be changed."""
+    return _current(raw, (*kept, LOCK)) == {**kept, LOCK: False}
 
 
 def put_in_place(raw: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -57,7 +58,7 @@ UNKNOWN_BY_COUNT = Unknown.UNKNOWN_BY_COUNT
 """Pass ``keys=dp.UNKNOWN_BY_COUNT`` to count units or rows by such keys in one look: those with many are shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Keys:
     """The groups of an answer: one tuple of keys each, in the order of the output."""
 
@@ -77,6 +78,10 @@ class Keys:
 
     def to_arrow(self) -> pa.Table:
         """One column for each key."""
+        return self._table
+
+    @cached_property  # a release needs it for the engine and for the answer
+    def _table(self) -> pa.Table:
         columns = list(zip(*self.rows, strict=True)) or [()] * len(self.names)
         arrays = [pa.array(column, type=ARROW_TYPES[kind]) for column, kind in zip(columns, self.kinds, strict=True)]
         return pa.table(dict(zip(self.names, arrays, strict=True)))
