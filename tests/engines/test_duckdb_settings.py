@@ -272,6 +272,7 @@ def test_a_table_is_that_of_the_path_on_which_it_was_protected(by: str) -> None:
     connection.raw_sql("ALTER TABLE other.visits ALTER person TYPE INTEGER; USE other")
     before = values(connection.con)
     assert totals([table.count()]) == [[[[1]]]]
+    assert table.count().release(epsilon=1).to_pyarrow().num_rows == 1  # nor is it refused before the charge
     assert values(connection.con) == before
 
 
