@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ibis
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dp
@@ -54,3 +57,48 @@ def test_units_are_told_apart_as_text(column: str) -> None:
         connection.table("visits"), unit="ward", max_rows=1, budget=dp.Budget(epsilon=1e6), name="visits"
     )
     assert visits.agg(n=lambda t: t.count(), u=lambda t: t.ward.nunique()).release(epsilon=1e5)["n"].tolist() == [2]
+
+
+SETS = {
+    "both": lambda one, other: one.intersect(other),
+    "the first alone": lambda one, other: one.difference(other),
+    "either": lambda one, other: one.union(other).distinct(),
+    "a join": lambda one, other: one.join(other.rename(again="n"), ["who", "ward"]),
+}
+ALIKE = [
+    ("", "north", "NORTH"),
+    ("NOCASE", "north", "NORTH"),
+    ("NOACCENT", "\u00e9", "e"),
+    ("NFC", "\u00e9", "e\u0301"),
+]
+
+
+@pytest.mark.parametrize("beside", ["the same connection", "another connection", "a frame"])
+@pytest.mark.parametrize("apart", ["who", "ward"])
+@pytest.mark.parametrize(("collation", "first", "second"), ALIKE, ids=[name or "none" for name, *_ in ALIKE])
+def test_rows_of_two_tables_are_compared_byte_by_byte(
+    collation: str, first: str, second: str, apart: str, beside: str
+) -> None:
+    """DuckDB compares the rows of INTERSECT and EXCEPT by the collations of columns below COLLATE C: a row of one unit
+    then stood for those of any number of others.
+    """
+    written = f"VARCHAR COLLATE {collation}" if collation else "VARCHAR"
+    rows = [{"who": "a", "ward": "b", "n": 1, apart: text} for text in (first, second)]
+    connections = [ibis.duckdb.connect() for _ in rows]
+    sources: list[Any] = []
+    for place, row in enumerate(rows):
+        connection = connections[place if beside == "another connection" else 0]
+        connection.raw_sql(f"CREATE TABLE visits_{place} (who {written}, ward {written}, n INT)")
+        connection.raw_sql(f"INSERT INTO visits_{place} VALUES ('{row['who']}', '{row['ward']}', 1)")  # noqa: S608 (ours)
+        sources.append(connection.table(f"visits_{place}"))
+    if beside == "a frame":
+        sources[1] = pa.table({name: [value] for name, value in rows[1].items()})
+    budget = dp.Budget(epsilon=1)
+    one, other = (
+        dp.protect(data, unit="who", max_rows=2, budget=budget, name=f"visits {place}")
+        for place, data in enumerate(sources)
+    )
+    for how, expected in {"both": 0, "the first alone": 1, "either": 2, "a join": 0}.items():
+        question = SETS[how](one, other).count()
+        [found] = question._source._engine.totals(price(question._query, epsilon=1))
+        assert found.tolist() == [[expected]], how

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from functools import partial
 from typing import Any, TypeVar
 
+import ibis.expr.operations as ops
 import ibis.expr.types as ir
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,13 +24,14 @@ from discreet.engines.duckdb_names import (
     written,
 )
 from discreet.engines.duckdb_settings import are_kept, our_settings, protected_settings
-from discreet.engines.duckdb_texts import computed_text
+from discreet.engines.duckdb_texts import computed_text, with_computed_texts
 from discreet.engines.engine import AddNoise, hide_failure_details, logger
 from discreet.engines.exact_totals import KEYS, totals
 from discreet.engines.file_patterns import FilesChanged, all_unchanged
 from discreet.engines.inputs import table
 from discreet.engines.lossy_types import check_told_apart
 from discreet.engines.multi_table_engine import TablePart
+from discreet.engines.operation_rewriting import rewritten
 from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
 from discreet.engines.relational_operations import column_names
 from discreet.engines.statement_cache import SEPARATOR, Statements, with_scans
@@ -43,6 +45,8 @@ from discreet.privacy.declaration import Bound, Declaration
 
 UNPACKED_NOTE = "-- Instead of the one above, where a unit has more rows in a group than its sums can tell apart:\n"
 """What people read before the statement without packing."""
+COMPARED = dict.fromkeys((ops.Intersection, ops.Difference), with_computed_texts)
+"""Steps that compare rows by the collations of the curator's columns, unless these are hidden from them."""
 Found = TypeVar("Found")
 MOST_NAMED = 1024
 """Statements of which it is remembered what they name."""
@@ -100,7 +104,9 @@ class DuckDB(Connected):
         return super()._binary_text(computed_text(name) if self._of_views else name)
 
     def _to_sql(self, expression: ir.Table) -> str:
-        statement, names = str(self._backend.compile(expression)), column_names(expression)
+        names = column_names(expression)
+        made = rewritten(expression, COMPARED) if names is None and self._is_curators else expression
+        statement = str(self._backend.compile(made))
         if len(self._named) > MOST_NAMED:
             self._named.clear()
         if names is not None:

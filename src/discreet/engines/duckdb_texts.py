@@ -1,29 +1,40 @@
-"""Texts of files as computed values, for which a file has no statistics.
+"""Texts as computed values: for those of files there are no statistics, and those of columns have no collation left.
 
 Claim
     `computed_text(t)` is t, and NULL where t is. DuckDB decides no comparison of it by what a file says of t. Under the
-    option `TOTAL`, no bytes of a text make a look at a Parquet file fail.
+    option `TOTAL`, no bytes of a text make a look at a Parquet file fail. `with_computed_texts` gives the intersection
+    or the difference of the same rows, whose texts, each under COLLATE C, are equal if and only if their bytes are.
 Requires
     Nothing of the rows.
 Relies on
     DuckDB keeps statistics of columns and of the expressions that it sees through, of which `concat` within CASE is
     none (tested, on files with statistics that are wrong). It reads what is not UTF-8 as the option says (tested).
+    It sees through no CASE to a column, and a text under COLLATE C has that collation behind one (tested).
 Proof
     concat of a text with the empty one is that text; where it is NULL, CASE is NULL. Writers of before 2018 left the
     least and the largest text of a row group by signed bytes, with "é" below "b": then both are one person's to choose,
     and a row group in which no text seems to lie is passed over, with the rows of everybody. As t, `t || ''`, coalesce,
-    substring, a collation or a cast, DuckDB still sees the column.
+    substring, a collation or a cast, DuckDB still sees the column. So it does as it makes joins of INTERSECT and
+    EXCEPT: it compares what is left of `x COLLATE C` by then, the column x, by the collation with which that was
+    created. With NOCASE a row of "north" hid one of "North", another unit's, and one unit those of any number of
+    others. All other comparisons get their collation when a statement is read.
 Rounding
     None.
 Source
     PARQUET-251 and PARQUET-686; the statistics of Parquet's format, fields 1 and 2.
 Mutant
     texts-by-statistics: a text of a file is read as it is; killed by test_statistics_of_old_writers_decide_nothing.
+    sets-by-collation: rows of two tables are compared by the collations of their columns; killed by
+    test_rows_of_two_tables_are_compared_byte_by_byte.
     one-text-fails-a-file: a text that is not UTF-8 is refused; killed by
     test_bytes_of_a_file_that_are_not_utf_8_are_question_marks.
 """
 
 from __future__ import annotations
+
+import ibis
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
 
 from discreet.engines.decimal_digits import column_within_digits
 
@@ -38,6 +49,17 @@ def computed_text(written: str) -> str:
     'CASE WHEN "plan" IS NOT NULL THEN concat("plan", \'\') END'
     """
     return f"CASE WHEN {written} IS NOT NULL THEN concat({written}, '') END"
+
+
+def with_computed_texts(op: ops.Intersection | ops.Difference) -> ops.Node:
+    """The rows of two tables that both have, or the first alone, by texts that are computed values."""
+    return op.copy(left=_computed(op.left.to_expr()), right=_computed(op.right.to_expr()))
+
+
+def _computed(table: ir.Table) -> ops.Node:
+    texts = [name for name, kind in table.schema().items() if kind.is_string()]
+    seen = {name: ibis.cases((table[name].notnull(), table[name])) for name in texts}
+    return table.select([seen.get(name, table[name]).name(name) for name in table.columns]).op()
 
 
 def column_of_file(name: str, kind: str) -> str:
