@@ -93,7 +93,7 @@ def is_stored(table: ir.Table, raw: Any) -> bool:
     """
     own = {name for [name] in raw.execute(OWN_STORAGE).fetchall()}
     tables = {(one.catalog, one.schema, one.name.translate(SMALL)) for one in relations(raw) if one.written is None}
-    found = table.op().find((ops.DatabaseTable, ops.SQLQueryResult))
+    found = table.op().find((ops.DatabaseTable, ops.SQLQueryResult, ops.SQLStringView))
     return all(
         isinstance(one, ops.DatabaseTable)
         and one.namespace.catalog in own
@@ -116,7 +116,7 @@ def keeps_rows(table: ir.Table, raw: Any) -> bool:
     own = {name for [name] in raw.execute(OWN_STORAGE).fetchall()}
     if any(place[0] not in own for place, text in found.items() if text is None) or not all(map(_reads_files, views)):
         return False
-    return not (views and _are_named({name for [name] in raw.execute(MACROS).fetchall()}, views))
+    return not (views and are_named({name for [name] in raw.execute(MACROS).fetchall()}, views))
 
 
 def written(table: ir.Table, known: Iterable[Relation]) -> dict[tuple[str | None, ...], str | None]:
@@ -171,10 +171,10 @@ def hidden(raw: Any, before: frozenset[str], known: Collection[Relation] | None 
         return False
     known = relations(raw) if known is None else known
     views = [one for one in known if one.written and one.name.translate(SMALL) not in new]
-    return _are_named(new, [str(one.written) for one in views])
+    return are_named(new, [str(one.written) for one in views])
 
 
-def _are_named(names: Iterable[str], views: Iterable[str]) -> bool:
+def are_named(names: Iterable[str], views: Iterable[str]) -> bool:
     """Whether one of some names stands in the text of a view."""
     texts = [text.translate(SMALL).replace('""', '"') for text in views]
     return any(re.search(rf"(?<!\w){re.escape(name.translate(SMALL))}(?!\w)", text) for name in names for text in texts)

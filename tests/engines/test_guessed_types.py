@@ -1,0 +1,72 @@
+"""A view whose types DuckDB finds out from rows would show them: by its columns, its refusals and its failures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ibis
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+
+COLUMNS = "auto_detect = false, header = true, columns = {'person': 'BIGINT', 'visits': 'BIGINT'}"
+GUESSED = {
+    "a reader": "CREATE VIEW seen AS SELECT * FROM read_csv('{csv}')",
+    "a reader of JSON": "CREATE VIEW seen AS SELECT * FROM read_json_auto('{json}')",
+    "a file": "CREATE VIEW seen AS FROM '{csv}'",
+    "a view of a view": "CREATE VIEW own AS FROM '{csv}'; CREATE VIEW seen AS SELECT person, visits FROM own",
+    "a macro": "CREATE MACRO own() AS TABLE FROM '{csv}'; CREATE VIEW seen AS FROM own()",
+    "a subquery": "CREATE VIEW seen AS SELECT * FROM stored WHERE person IN (SELECT person FROM read_csv('{csv}'))",
+    "one of two": "CREATE VIEW seen AS FROM read_csv('{csv}', {columns}) UNION ALL FROM read_csv('{csv}')",
+}
+STATED = {
+    "a table": "CREATE TABLE seen AS FROM read_csv('{csv}')",
+    "a view of a table": "CREATE VIEW seen AS SELECT *, 'visits.csv' AS file FROM stored",
+    "columns": "CREATE VIEW seen AS SELECT * FROM read_csv('{csv}', {columns})",
+    "a macro of that name": "CREATE MACRO read_json(t) AS TABLE FROM stored; CREATE VIEW seen AS FROM read_json('t')",
+}
+
+
+def seen(made: str, folder: Path, rows: str = "1,3\n2,5\n") -> ibis.Table:
+    """What a statement makes of a file."""
+    (folder / "visits.csv").write_text(f"person,visits\n{rows}")
+    (folder / "visits.json").write_text('{"person": 1, "visits": 3}\n')
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE stored (person BIGINT, visits BIGINT)")
+    places = {"csv": folder / "visits.csv", "json": folder / "visits.json"}
+    for one in made.format(**places, columns=COLUMNS).split("; "):
+        connection.raw_sql(one)
+    return connection.table("seen")
+
+
+def protected(table: ibis.Table) -> dp.PrivateTable:
+    return dp.protect(table, unit="person", max_rows=1, budget=dp.Budget(epsilon=1), name="visits")
+
+
+@pytest.mark.parametrize("made", GUESSED.values(), ids=GUESSED)
+def test_a_view_that_guesses_types_is_refused(made: str, tmp_path: Path) -> None:
+    with pytest.raises(dp.InvalidParameter, match="columns whose types are stated"):
+        protected(seen(made, tmp_path))
+
+
+@pytest.mark.parametrize("made", STATED.values(), ids=STATED)
+def test_a_view_whose_types_are_stated_is_taken(made: str, tmp_path: Path) -> None:
+    assert protected(seen(made, tmp_path)).columns[:2] == ("person", "visits")
+
+
+def test_the_attack_works_on_a_view(tmp_path: Path) -> None:
+    """One row decides what its column is."""
+    kinds = [seen(GUESSED["a file"], tmp_path, f"1,3\n{row}").visits.type() for row in ("", "2,4.5\n", "2,abc\n")]
+    assert [str(kind) for kind in kinds] == ["int64", "float64", "string"]
+
+
+def test_a_frame_of_a_connection_is_refused_where_its_types_are_guessed() -> None:
+    connection = ibis.duckdb.connect()
+    rows = {"person": [1, 2], "visits": [3, 4]}
+    connection.con.register("guessed", pd.DataFrame(rows))
+    connection.con.register("stated", pa.table(rows))
+    with pytest.raises(dp.InvalidParameter, match="columns whose types are stated"):
+        protected(connection.table("guessed"))
+    assert protected(connection.table("stated")).columns == ("person", "visits")
