@@ -10,6 +10,7 @@ import decimal
 import itertools
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -310,12 +311,20 @@ def _as_arrow(data: Any) -> pa.Table:
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
     module = type(data).__module__.split(".")[0]
-    frame = data.collect() if module == "polars" and hasattr(data, "collect") else data
+    frame = _collected(data) if module == "polars" and hasattr(data, "collect") else data
     if module in ("pandas", "polars") and hasattr(frame, "columns"):
         convert = _polars_column if module == "polars" else _pandas_column
         check_distinct([str(name) for name in frame.columns])
         return pa.table({str(name): _column(name, frame[name], convert) for name in frame.columns})
     raise no_table(data)
+
+
+def _collected(frame: Any) -> Any:
+    """What a lazy frame of polars gives."""
+    with suppress(Exception):  # polars quotes the row of which a step fails
+        return frame.collect()
+    cure = "look at what frame.collect() says: it may quote rows."
+    raise InvalidParameter(expected("a lazy frame that can be collected", "data", "one that fails", cure))
 
 
 def _column(name: object, column: Any, convert: Callable[[Any], pa.Array]) -> pa.Array:
