@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import polars as pl
+import pytest
+
+import discreet as dp
 from wrong_calls import misjudged
 
 CALLS = {
@@ -89,3 +93,11 @@ CALLS = {
 def test_what_is_no_table_is_answered_with_the_line() -> None:
     assert len(CALLS) >= 60
     assert misjudged(CALLS) == {}
+
+
+def test_a_lazy_frame_that_fails_quotes_no_row() -> None:
+    frame = pl.LazyFrame({"person": ["1", "hidden"]}).with_columns(pl.col("person").cast(pl.Int64))
+    with pytest.raises(dp.InvalidParameter, match="a lazy frame that can be collected") as caught:
+        dp.protect(frame, unit="person", max_rows=1, budget=dp.Budget(epsilon=1))
+    assert "hidden" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
