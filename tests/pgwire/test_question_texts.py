@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from discreet.pgwire.question_texts import (
     parameter_types,
     parameters_of,
     shown_items,
+    spaced,
     tree_of,
     with_values,
     without_schemas,
@@ -66,6 +69,45 @@ def test_parameters_are_counted_and_replaced_outside_of_texts() -> None:
     assert with_values(text, [date(2024, 5, 1), -3]) == "a > -3 AND b = '$3' AND c = DATE '2024-05-01' -- $9"
     with pytest.raises(Refused):
         with_values("a = $1", [])
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "asked"),
+    [
+        ("age > 45-$1\n AND plan = $2", [-5, "x"], "age > 45- -5\n AND plan = 'x'"),
+        ("age > -$1 OR plan = $2", [-5, "\n1 --"], "age > - -5 OR plan = '\n1 --'"),
+        ("plan = $1$2", ["a", "b"], "plan = 'a' 'b'"),
+        ("age = $1.5 OR u&$2", [1, "x"], "age = 1 .5 OR u& 'x'"),
+    ],
+)
+def test_a_constant_is_no_part_of_what_is_beside_it(text: str, values: list[Any], asked: str) -> None:
+    """A negative number behind a minus would begin a comment, in which the next condition is lost."""
+    assert with_values(text, values) == asked
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "asked"),
+    [
+        ("plan IN ($1,$2) AND age>$3+$4", ["a", "b", 1, 2], "plan IN ('a','b') AND age> 1 + 2"),
+        ("a IN ($1,$2)\tOR b IN ($1,$3)", [1, 2, 3], "a IN (1,2)\tOR b IN (1,3)"),
+        ("$1,$2 -- $1,$\n,'$1,$' || \"$1,$\" || E'\\'$1,$'", [1, 2], "1,2 -- $1,$\n,'$1,$' || \"$1,$\" || E'\\'$1,$'"),
+        (
+            "$$ $1,$ $$ || $a$ $$ $1,$ $a$ || /* '$1,$ */ $1+$2",
+            [1, 2],
+            "$$ $1,$ $$ || $a$ $$ $1,$ $a$ || /* '$1,$ */ 1 + 2",
+        ),
+    ],
+)
+def test_parameters_need_no_spaces_between_them(text: str, values: list[Any], asked: str) -> None:
+    """As JDBC and its users write them: the tokenizer of sqlglot 29 reads `$1,$` as a sign that opens a text."""
+    assert with_values(spaced(text), values).replace(" ,", ",") == asked
+
+
+def test_a_long_text_without_an_end_is_spaced_at_once() -> None:
+    began = time.process_time()
+    for sign in ("'", '"', "$$", "$a$", "/*", "E'", "$1,"):
+        assert spaced(sign * 100_001).startswith(sign[:1])
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("value", ["'; DROP TABLE people; --", "\\'; --", "$1", "a'b''c", "\n"])

@@ -53,6 +53,8 @@ def test_no_text_ends_early(oid: int, code: int) -> None:
     ("value", "oid"),
     [(5, 23), (-5, 20), (1.25, 701), ("it's", 25), (True, 16), (date(2024, 1, 2), 1082),
      (datetime.fromisoformat("2024-01-02 03:04:05.06"), 1114),
+     (datetime.fromisoformat("2024-01-02 03:04:05+00:00"), 1184),
+     (datetime.fromisoformat("2024-01-02 03:04:05.06-09:30"), 1184),
      (Decimal("-12.5"), 1700), (["a", None, "b c"], ARRAYS[25])],
 )  # fmt: skip
 @pytest.mark.parametrize("form", [PyFormat.TEXT, PyFormat.BINARY])
@@ -60,7 +62,8 @@ def test_what_a_client_writes_is_read(value: Any, oid: int, form: PyFormat) -> N
     dumper = Transformer().get_dumper(value, form)
     data = bytes(dumper.dump(value) or b"")
     kind = dumper.oid or oid
-    assert parameter(data, kind if kind in (21, 23, 20) else oid, int(form is PyFormat.BINARY)) == value
+    wanted = value.astimezone(UTC).replace(tzinfo=None) if oid == 1184 else value
+    assert parameter(data, kind if kind in (21, 23, 20) else oid, int(form is PyFormat.BINARY)) == wanted
 
 
 def test_nothing_is_null() -> None:
@@ -73,6 +76,7 @@ def test_nothing_is_null() -> None:
         (b"x", 23, 0), (b"\0", 23, 1), (b"maybe", 16, 0), (b"2024-13-01", 1082, 0), (b"\xff", 25, 0),
         (b"{1,2", ARRAYS[23], 0),
         (b"{{1}}", ARRAYS[23], 0), (b"\0\0\0\2" + b"\0" * 20, ARRAYS[23], 1), (b"1" * 200, 1700, 0), (b"a", 2950, 1),
+        (b"2024-01-01 00:00:00.1234567", 1114, 0), (b"0001-01-01 00:00:00+01", 1184, 0),
         (b"abcd", 3802, 1), (b"\0\1\0\0\x40", 1700, 1),
     ],
 )  # fmt: skip
@@ -87,7 +91,7 @@ def test_what_is_no_value_is_refused(data: bytes, oid: int, code: int) -> None:
 @settings(max_examples=examples(1) * 4)
 @given(
     st.binary(max_size=40),
-    st.sampled_from([16, 20, 21, 23, 25, 26, 700, 701, 1082, 1114, 1700, 1007, 1009]),
+    st.sampled_from([16, 20, 21, 23, 25, 26, 700, 701, 1082, 1114, 1184, 1700, 1007, 1009]),
     st.integers(0, 1),
 )
 def test_any_bytes_are_a_value_or_refused(data: bytes, oid: int, code: int) -> None:

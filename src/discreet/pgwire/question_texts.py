@@ -5,6 +5,7 @@ The text is changed in place and keeps its length where it can, so that a refusa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,6 +38,13 @@ BESIDE: tuple[tuple[Any, int], ...] = (
 CATALOG_TYPES = dict.fromkeys(
     ("oid", "attrelid", "relnamespace", "objoid", "indrelid", "conrelid", "typnamespace"), OID
 ) | dict.fromkeys(("attnum", "objsubid"), INT4)
+APART = ("", " ", "\n", "(", ")", ",", ";")
+"""What makes no other word with a constant beside it."""
+_QUOTED_OR_PARAMETER = re.compile(
+    r"""'(?:[^']|'')*(?:'|\Z)|\b[eE]'(?:[^'\\]|\\.|'')*(?:'|\Z)|"[^"]*(?:"|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)"""
+    r"|(?<!\w)\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z)|(?P<parameter>(?<!\w)\$\d+(?![\s\d);]|\Z))",
+    re.DOTALL,
+)
 SAMPLES: Mapping[int, Any] = {BOOL: True, INT4: 1, INT8: 1, OID: 1, FLOAT8: 1.5, NUMERIC: 1}
 """What stands for a parameter before it is bound, by type."""
 
@@ -146,10 +154,10 @@ def parameters_of(text: str) -> int:
 
 
 def with_values(text: str, values: Sequence[Any]) -> str:
-    """The text with each parameter as a constant.
+    """The text with each parameter as a constant, which makes no comment or other constant with what is beside it.
 
-    >>> with_values("age > $1 AND plan = $2", [18, "it's"])
-    "age > 18 AND plan = 'it''s'"
+    >>> with_values("age > $1 AND plan = $2", [18, "it's"]), with_values("10-$1", [-5])
+    ("age > 18 AND plan = 'it''s'", '10- -5')
     """
     held = tokens(text)
     found, end = [], 0
@@ -158,9 +166,20 @@ def with_values(text: str, values: Sequence[Any]) -> str:
             place = int(after.text) - 1
             if not 0 <= place < len(values):
                 raise Refused(SYNTAX, f"Expected a value for ${after.text}, got none.", "bind one for each parameter.")
-            found += [text[end : token.start], literal(values[place])]
+            before = text[end : token.start]
+            found += [before, "" if before[-1:] in APART else " ", literal(values[place])]
             end = after.end + 1
+            found.append("" if text[end : end + 1] in APART else " ")
     return "".join([*found, text[end:]])
+
+
+def spaced(text: str) -> str:
+    """The same statement with spaces behind parameters: the tokenizer takes `$1,$` for the start of a quoted text.
+
+    >>> spaced("a IN ($1,$2) AND b = '$1,$2'")
+    "a IN ($1 ,$2) AND b = '$1,$2'"
+    """
+    return _QUOTED_OR_PARAMETER.sub(lambda found: found[0] + " " * bool(found["parameter"]), text)
 
 
 def parameter_types(

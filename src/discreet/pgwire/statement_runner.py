@@ -24,6 +24,7 @@ from discreet.pgwire.question_texts import (
     parameters_of,
     sample,
     shown_items,
+    spaced,
     tree_of,
     with_values,
     without_schemas,
@@ -79,7 +80,7 @@ class StatementRunner:
         return await self._share.run(self._prepared, text, stated)
 
     def _prepared(self, text: str, stated: Sequence[int]) -> Prepared:
-        one = statement(text)
+        one = statement(spaced(text))
         inner = self._inner(one)
         count = parameters_of(inner.text) if inner.kind is StatementKind.SELECT else 0
         if not count:

@@ -210,6 +210,7 @@ def _list_from_binary(data: bytes, oid: int) -> list[Any]:
     return found
 
 
+_TOO_FINE = re.compile(r"[.,]\d{7}")
 _ELEMENT = re.compile(r'\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^,"{}]+))\s*(?P<end>,|$)', re.DOTALL)
 
 
@@ -253,7 +254,16 @@ def _decimal(shown: str) -> Decimal:
 
 
 def _timestamp(shown: str) -> datetime:
+    """A moment without its zone, which PostgreSQL passes over; one of more digits than it keeps would be cut."""
+    if _TOO_FINE.search(shown):
+        raise ValueError
     return datetime.fromisoformat(shown).replace(tzinfo=None)
+
+
+def _timestamptz(shown: str) -> datetime:
+    """A moment in UTC."""
+    zone = datetime.fromisoformat(shown).tzinfo or UTC
+    return _timestamp(shown).replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
 
 
 FROM_TEXT: Mapping[int, Callable[[str], Any]] = {
@@ -261,6 +271,6 @@ FROM_TEXT: Mapping[int, Callable[[str], Any]] = {
     DATE: date.fromisoformat,
     TIME: time.fromisoformat,
     TIMESTAMP: _timestamp,
-    TIMESTAMPTZ: _timestamp,
+    TIMESTAMPTZ: _timestamptz,
     NUMERIC: _decimal,
 }
