@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import date
 from typing import Any
 
@@ -15,12 +14,12 @@ from discreet.pgwire.question_texts import (
     parameter_types,
     parameters_of,
     shown_items,
-    spaced,
     tree_of,
     with_values,
     without_schemas,
 )
 from discreet.pgwire.sqlstates import SYNTAX, TOO_DEEP, TOO_LONG, Refused
+from discreet.pgwire.statement_kinds import spaced
 
 PEOPLE = DeclaredTable(
     name="people",
@@ -101,13 +100,6 @@ def test_a_constant_is_no_part_of_what_is_beside_it(text: str, values: list[Any]
 def test_parameters_need_no_spaces_between_them(text: str, values: list[Any], asked: str) -> None:
     """As JDBC and its users write them: the tokenizer of sqlglot 29 reads `$1,$` as a sign that opens a text."""
     assert with_values(spaced(text), values).replace(" ,", ",") == asked
-
-
-def test_a_long_text_without_an_end_is_spaced_at_once() -> None:
-    began = time.process_time()
-    for sign in ("'", '"', "$$", "$a$", "/*", "E'", "$1,"):
-        assert spaced(sign * 100_001).startswith(sign[:1])
-    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("value", ["'; DROP TABLE people; --", "\\'; --", "$1", "a'b''c", "\n"])

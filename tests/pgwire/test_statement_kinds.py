@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import gc
+import time
+import tracemalloc
+from contextlib import suppress
+
 import pytest
 
+from discreet.pgwire.cursors import declared_cursor
+from discreet.pgwire.question_texts import tree_of
+from discreet.pgwire.setting_statements import copied_query, explained_statement
 from discreet.pgwire.sqlstates import Refused
-from discreet.pgwire.statement_kinds import LONGEST, MOST_STATEMENTS, StatementKind, statement, statements, words
+from discreet.pgwire.statement_kinds import (
+    LONGEST,
+    MOST_STATEMENTS,
+    MOST_TOKENS,
+    StatementKind,
+    spaced,
+    statement,
+    statements,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +52,35 @@ def test_kinds(sql: str, kind: StatementKind) -> None:
 def test_semicolons_in_quotes_and_comments_end_nothing() -> None:
     text = "SELECT ';' ; SELECT \";\" /* ; */; SELECT $$;$$, $a$ ; $$ ; $a$; SELECT E'\\';' -- ;\n;SELECT 'it''s;'"
     assert len(statements(text)) == 5
+
+
+HOSTILE = ("/*a", "/* ", "'", "e'a", "';", '"', "$a$", "$a;", "$1,", "--\n", " ", ") to stdout ", "(", "\\'")
+
+
+@pytest.mark.cases
+@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize("head", ["", ";", "copy (x) to stdout with", "declare c cursor for", "explain ("])
+def test_what_has_no_end_is_read_once(head: str, unit: str) -> None:
+    """The server's one loop reads what a statement is: 100,000 characters of open comments stopped it for minutes."""
+    text = (head + unit * LONGEST)[: LONGEST - 1] + "x"
+    began = time.thread_time()
+    for read in (statements, spaced, words, copied_query, declared_cursor, explained_statement):
+        with suppress(Refused):
+            read(text)
+    assert time.thread_time() - began < 3
+
+
+def test_long_statements_are_not_kept() -> None:
+    """Of 500 messages that were refused for their length, 13 GB stayed in memory."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refused):
+            tree_of("SELECT " + "a," * (LONGEST // 3) + "1")
+        tree_of("SELECT " + "a," * (MOST_TOKENS // 3) + "1")
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 2e6
+    finally:
+        tracemalloc.stop()
 
 
 def test_limits() -> None:

@@ -5,10 +5,8 @@ The text is changed in place and keeps its length where it can, so that a refusa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -17,14 +15,12 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
 from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable
-from discreet.pgwire.sqlstates import SYNTAX, TOO_DEEP, TOO_LONG, Refused
-from discreet.pgwire.statement_kinds import READ, tokens
+from discreet.pgwire.sqlstates import SYNTAX, TOO_DEEP, Refused
+from discreet.pgwire.statement_kinds import remembered, tokens
 from discreet.pgwire.type_codes import ARRAYS, BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, OID, TEXT, TIMESTAMP, literal
 from discreet.statements.aggregate_functions import default_name, is_aggregate
 from discreet.statements.bounded_parser import parse_one
 
-MOST_TOKENS = 10_000
-"""Of a statement: more would be read for over a second."""
 SCHEMAS = ("public",)
 NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SCHEMA, TokenType.TABLE)
 CASTS = {"int": INT4, "integer": INT4, "int4": INT4, "bigint": INT8, "int8": INT8, "text": TEXT, "varchar": TEXT}
@@ -40,11 +36,6 @@ CATALOG_TYPES = dict.fromkeys(
 ) | dict.fromkeys(("attnum", "objsubid"), INT4)
 APART = ("", " ", "\n", "(", ")", ",", ";")
 """What makes no other word with a constant beside it."""
-_QUOTED_OR_PARAMETER = re.compile(
-    r"""'(?:[^']|'')*(?:'|\Z)|\b[eE]'(?:[^'\\]|\\.|'')*(?:'|\Z)|"[^"]*(?:"|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)"""
-    r"|(?<!\w)\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z)|(?P<parameter>(?<!\w)\$\d+(?![\s\d);]|\Z))",
-    re.DOTALL,
-)
 SAMPLES: Mapping[int, Any] = {BOOL: True, INT4: 1, INT8: 1, OID: 1, FLOAT8: 1.5, NUMERIC: 1}
 """What stands for a parameter before it is bound, by type."""
 
@@ -57,16 +48,14 @@ class Shown:
     label: str
 
 
-@lru_cache(READ)
+@remembered
 def tree_of(text: str) -> exp.Expression:
     """The syntax tree of a statement; it is shared, so whoever changes it takes a copy.
 
     Raises:
         Refused: it cannot be read, or is too long or nested too deeply to be.
     """
-    if len(tokens(text)) > MOST_TOKENS:
-        cure = "send a shorter statement: BETWEEN in place of a long list."
-        raise Refused(TOO_LONG, f"Expected at most {MOST_TOKENS:,} words, constants and signs, got more.", cure)
+    tokens(text)  # which refuses too many
     found = _parsed(text) or _parsed(_with_quoted_names(text))
     if found is None:
         cure = "write SELECT keys, aggregates FROM table WHERE condition GROUP BY keys."
@@ -95,7 +84,7 @@ def _with_quoted_names(text: str) -> str:
     return "".join([*found, text[end:]])
 
 
-@lru_cache(READ)
+@remembered
 def without_schemas(text: str, database: str) -> str:
     """The same text with spaces for each schema, and for each database, that qualifies a name.
 
@@ -118,7 +107,7 @@ def without_schemas(text: str, database: str) -> str:
     return "".join(changed)
 
 
-@lru_cache(READ)
+@remembered
 def in_our_words(text: str) -> str:
     """What tools write, as we do: COUNT(1) and SUM(1) as COUNT(*), casts to decimal numbers as casts to real ones.
 
@@ -141,7 +130,7 @@ def in_our_words(text: str) -> str:
     return "".join([*found, text[end:]])
 
 
-@lru_cache(READ)
+@remembered
 def parameters_of(text: str) -> int:
     """How many parameters a statement has: the largest number after a $."""
     held = tokens(text)
@@ -171,15 +160,6 @@ def with_values(text: str, values: Sequence[Any]) -> str:
             end = after.end + 1
             found.append("" if text[end : end + 1] in APART else " ")
     return "".join([*found, text[end:]])
-
-
-def spaced(text: str) -> str:
-    """The same statement with spaces behind parameters: the tokenizer takes `$1,$` for the start of a quoted text.
-
-    >>> spaced("a IN ($1,$2) AND b = '$1,$2'")
-    "a IN ($1 ,$2) AND b = '$1,$2'"
-    """
-    return _QUOTED_OR_PARAMETER.sub(lambda found: found[0] + " " * bool(found["parameter"]), text)
 
 
 def parameter_types(

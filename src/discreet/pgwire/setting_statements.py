@@ -13,9 +13,7 @@ from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.type_codes import TEXT, ColumnType
 
 _EXPLAIN = re.compile(r"\s*explain\b\s*(\((?P<options>[^)]*)\))?\s*(?P<old>(?:analyze\b|verbose\b|\s)*)", re.IGNORECASE)
-_COPY = re.compile(
-    r"\s*copy\s*\((?P<query>.*)\)\s*to\s+stdout\s*(?:with\s*)?(?P<rest>.*?);?\s*", re.IGNORECASE | re.DOTALL
-)
+_COPY = re.compile(r"\s*copy\s*\((?P<query>.*)\)\s*to\s+stdout\s*(?:with\s*)?(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 FORMS = ("text", "csv", "binary")
 ON, OFF = ("true", "on", "1"), ("false", "off", "0")
 BETWEEN = ("(", ",", ")")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import sqlglot
 from sqlglot.errors import TokenError
@@ -15,8 +17,12 @@ from discreet.pgwire.sqlstates import SYNTAX, TOO_LONG, Refused
 
 LONGEST = 100_000
 MOST_STATEMENTS = 50
-READ = 500
-"""Statements that are kept as they were read: a dashboard asks the same ones again."""
+MOST_TOKENS = 10_000
+"""Of a statement: more would be read for over a second."""
+READ, SHORT = 200, 2_000
+"""Statements that are kept as they were read, and the characters of each: a dashboard asks the same ones again."""
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
 _LEADING = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*")
 _WORD = re.compile(r"[A-Za-z_]+")
 
@@ -115,42 +121,27 @@ def statements(text: str) -> list[Statement]:
 
 def _parts(text: str) -> list[str]:
     """The text between semicolons that are no part of a quoted text, a name or a comment."""
-    if ";" not in text:
-        return [text]
-    parts, start, place = [], 0, 0
-    while place < len(text):
-        end = _end_of_quoted(text, place)
-        if end is not None:
-            place = end
-        elif text[place] == ";":
-            parts.append(text[start:place])
-            place = start = place + 1
-        else:
-            place += 1
-    return [*parts, text[start:]]
+    ends = [found.start() for found in _SIGNS.finditer(text) if found["end"]]
+    return [text[start:end] for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(text)], strict=True)]
 
 
-_QUOTED = re.compile(
-    r"""[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*(?:[^*]|\*(?!/))*\*/
-    | (?P<tag>\$(?:[A-Za-z_]\w*)?\$)""",
+def spaced(text: str) -> str:
+    """The same text with spaces behind parameters: the tokenizer takes `$1,$` for the start of a quoted text.
+
+    >>> spaced("a IN ($1,$2) AND b = '$1,$2'")
+    "a IN ($1 ,$2) AND b = '$1,$2'"
+    """
+    return _SIGNS.sub(lambda found: found[0] + " " * bool(found["parameter"]), text)
+
+
+_SIGNS = re.compile(
+    r"""(?<!\w)[eE]'(?:[^'\\]|\\.|'')*(?:'|\Z) | '(?:[^']|'')*(?:'|\Z) | "[^"]*(?:"|\Z)
+    | --[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)
+    | (?<!\w)\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z)
+    | (?P<end>;) | (?P<parameter>(?<!\w)\$\d+(?![\s\d);]|\Z))""",
     re.VERBOSE | re.DOTALL,
 )
-
-
-def _end_of_quoted(text: str, place: int) -> int | None:
-    """Where what is quoted here ends; None where nothing is."""
-    if text[place] not in "eE'\"-/$":
-        return None
-    if text[place] in "eE" and place and (text[place - 1].isalnum() or text[place - 1] == "_"):
-        return None
-    found = _QUOTED.match(text, place)
-    if found is None:
-        return None
-    tag = found["tag"]
-    if tag is None:
-        return found.end()
-    end = text.find(tag, found.end())
-    return None if end < 0 else end + len(tag)
+"""What is quoted, or begins to be: without an end it goes on to that of the text, so that each sign is read once."""
 
 
 def _kind(text: str) -> StatementKind:
@@ -164,18 +155,34 @@ def _kind(text: str) -> StatementKind:
     return FIRST_WORDS.get(word[0].lower(), StatementKind.OTHER) if word else StatementKind.OTHER
 
 
-@lru_cache(READ)
+def remembered(read: Callable[Given, Made]) -> Callable[Given, Made]:
+    """A function of texts that keeps what it made of short ones: what is made of a text takes 800 times its memory."""
+    kept: Any = lru_cache(READ)(read)
+
+    @wraps(read)
+    def reading(*given: Given.args, **named: Given.kwargs) -> Made:
+        found: Made = (kept if len(str(given[0])) <= SHORT else read)(*given, **named)
+        return found
+
+    return reading
+
+
+@remembered
 def tokens(text: str) -> tuple[Token, ...]:
     """The tokens of a statement.
 
     Raises:
-        Refused: a quoted text or a comment has no end.
+        Refused: a quoted text or a comment has no end, or there are too many.
     """
     try:
-        return tuple(sqlglot.tokenize(text, read="postgres"))
+        found = tuple(sqlglot.tokenize(text, read="postgres"))
     except TokenError:
         cure = "close what is quoted, 'like this'."
         raise Refused(SYNTAX, "Expected SQL that can be read, got quotes or a comment without an end.", cure) from None
+    if len(found) > MOST_TOKENS:
+        cure = "send a shorter statement: BETWEEN in place of a long list."
+        raise Refused(TOO_LONG, f"Expected at most {MOST_TOKENS:,} words, constants and signs, got more.", cure)
+    return found
 
 
 def words(text: str) -> list[str]:

@@ -24,7 +24,6 @@ from discreet.pgwire.question_texts import (
     parameters_of,
     sample,
     shown_items,
-    spaced,
     tree_of,
     with_values,
     without_schemas,
@@ -33,7 +32,7 @@ from discreet.pgwire.served_questions import ServedQuestions, described, remains
 from discreet.pgwire.session_settings import SessionSettings
 from discreet.pgwire.setting_statements import copied_query, explained_statement, run_setting, shown_setting
 from discreet.pgwire.sqlstates import Refused
-from discreet.pgwire.statement_kinds import READ, Statement, StatementKind, statement
+from discreet.pgwire.statement_kinds import READ, Statement, StatementKind, spaced, statement
 from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.thread_shares import ThreadShare
 from discreet.pgwire.type_codes import ColumnType
