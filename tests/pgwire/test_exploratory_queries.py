@@ -40,7 +40,10 @@ TABLES = {
         ("SELECT * FROM people WHERE 1 = 0", LookAround.NOTHING),
         ("SELECT * FROM people WHERE age > 3 AND (FALSE)", LookAround.NOTHING),
         ("SELECT TRUE FROM people WHERE 1 <> 1", LookAround.NOTHING),
+        ("SELECT * FROM people WHERE 'a' = 'b'", LookAround.NOTHING),
         ("SELECT * FROM people WHERE 1 = 1", LookAround.ROWS),
+        ("SELECT COUNT(*) FROM people WHERE 1 = 1.0", LookAround.QUESTION),
+        ("SELECT COUNT(*) FROM people WHERE 1 = 01 AND 1 = '01'", LookAround.QUESTION),
     ],
 )
 def test_what_a_statement_looks_for(sql: str, scan: LookAround) -> None:
@@ -68,6 +71,7 @@ def test_declared_keys_and_bounds() -> None:
     for sql in (
         "SELECT DISTINCT name FROM people",
         "SELECT DISTINCT plan FROM people WHERE age > 3",
+        "SELECT DISTINCT plan FROM people LIMIT 1 OFFSET 1",
         "SELECT DISTINCT plan, name FROM people",
         "SELECT MIN(name) FROM people",
     ):

@@ -71,9 +71,15 @@ def _is_false(node: exp.Expression) -> bool:
         return not node.this
     if not isinstance(node, exp.EQ | exp.NEQ):
         return False
-    left, right = node.this, node.expression
-    both = isinstance(left, exp.Literal) and isinstance(right, exp.Literal)
-    return both and (left.name == right.name) is isinstance(node, exp.NEQ)
+    left, right = _constant(node.this), _constant(node.expression)
+    return type(left) is type(right) and left is not None and (left == right) is isinstance(node, exp.NEQ)
+
+
+def _constant(node: exp.Expression) -> str | int | None:
+    """A text or a whole number, of which it is known whether it equals another one."""
+    if not isinstance(node, exp.Literal):
+        return None
+    return node.name if node.is_string else int(node.name) if node.name.isdecimal() else None
 
 
 def without_nothing(tree: exp.Select) -> exp.Select:
@@ -117,7 +123,8 @@ Found = tuple[list[ColumnType], list[tuple[Any, ...]]]
 
 def _keys(tree: exp.Select, tables: Mapping[str, DeclaredTable]) -> Found | None:
     columns = declared_columns(tree, tables)
-    if columns is None or len(columns) != 1 or columns[0].keys is None or tree.args.get("where"):
+    rest = any(tree.args.get(part) for part in ("where", "offset"))
+    if columns is None or len(columns) != 1 or columns[0].keys is None or rest:
         return None
     keys = list(columns[0].keys)
     order = tree.args.get("order")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-REST = ("where", "group", "having", "joins", "distinct", "windows", "qualify")
+OUTSIDE = {"expressions", "from_", "order", "limit", "offset", "with_"}
+"""The parts that a statement around a question may have; whatever else changes what is asked."""
+AFTER = {"order": ("order", "limit", "offset"), "limit": ("limit",), "offset": ("limit", "offset"), "with_": ("with_",)}
+"""Of a part from outside, those of the question that it cannot be put beside."""
 
 
 def unwrapped(tree: exp.Expression) -> exp.Expression:
@@ -22,24 +25,29 @@ def unwrapped(tree: exp.Expression) -> exp.Expression:
 
 
 def _inner(tree: exp.Expression) -> exp.Expression | None:
-    if not isinstance(tree, exp.Select) or any(tree.args.get(part) for part in REST):
+    if not isinstance(tree, exp.Select) or _parts(tree) - OUTSIDE:
         return None
     source = tree.args.get("from_")
-    if source is None or not isinstance(source.this, exp.Subquery) or not isinstance(source.this.this, exp.Select):
+    held = None if source is None else source.this
+    if not isinstance(held, exp.Subquery) or not isinstance(held.this, exp.Select):
         return None
-    inner = source.this.this.copy()
+    if _parts(held) - {"this", "alias"} or held.alias_column_names:
+        return None
+    inner = held.this.copy()
     if inner.find(exp.AggFunc) is None or not _same_columns(tree, inner):
         return None
-    if not _is_grouped(inner):
+    if not _is_grouped(inner) or any(_parts(inner) & {*AFTER[part]} for part in _parts(tree) & AFTER.keys()):
         return None
-    for part in ("order", "limit", "offset"):
-        if tree.args.get(part) and inner.args.get(part):
-            return None
-        if tree.args.get(part):
-            inner.set(part, _unqualified(tree.args[part].copy()))
-    if tree.args.get("with_") and not inner.args.get("with_"):
-        inner.set("with_", tree.args["with_"].copy())
+    for part in _parts(tree) & AFTER.keys():
+        inner.set(part, tree.args[part].copy())
+    if "order" in _parts(tree):
+        _rename(inner.args["order"], tree)
     return _in_order(tree, inner)
+
+
+def _parts(node: exp.Expression) -> set[str]:
+    """The parts that a statement has."""
+    return {name for name, value in node.args.items() if value}
 
 
 def _is_grouped(inner: exp.Select) -> bool:
@@ -56,7 +64,9 @@ def _same_columns(outer: exp.Select, inner: exp.Select) -> bool:
     if len(outer.expressions) == 1 and outer.expressions[0].is_star:
         return True
     chosen = [item.unalias() for item in outer.expressions]
-    return sorted(one.name for one in chosen if isinstance(one, exp.Column)) == sorted(names)
+    return len(set(names)) == len(names) and sorted(
+        one.name for one in chosen if isinstance(one, exp.Column)
+    ) == sorted(names)
 
 
 def _in_order(outer: exp.Select, inner: exp.Select) -> exp.Select:
@@ -74,7 +84,11 @@ def _in_order(outer: exp.Select, inner: exp.Select) -> exp.Select:
     return inner
 
 
-def _unqualified(node: exp.Expression) -> exp.Expression:
-    for column in list(node.find_all(exp.Column)):
+def _rename(order: exp.Expression, outer: exp.Select) -> None:
+    """Names what an order goes by as the answer does; a name by itself may be that already."""
+    labels = {item.unalias().name: item.alias_or_name for item in outer.expressions}
+    for column in list(order.find_all(exp.Column)):
+        is_label = not column.table and isinstance(column.parent, exp.Ordered) and column.name in labels.values()
         column.set("table", None)
-    return node
+        if not is_label and column.name in labels:
+            column.this.set("this", labels[column.name])
