@@ -92,6 +92,36 @@ def test_results_and_parameters_in_binary(client: RawClient) -> None:
     assert float(values(plain[3][1])[2] or b"") == struct.unpack("!d", mean or b"")[0]
 
 
+@pytest.mark.parametrize(
+    ("item", "oid", "given", "told"),
+    [
+        ("CASE WHEN COUNT(*) > 5 THEN 1 ELSE 0 END", 20, (), 20),
+        ("CASE WHEN COUNT(*) > 5 THEN $1 ELSE 0 END", 20, (b"1", b"70000"), 20),
+        ("COUNT(*) * $1", 701, (b"2.5", b"2", b"1e22"), 701),
+        ("COUNT(*) * $1", 1700, (b"2.5", b"2"), 701),
+    ],
+)
+@pytest.mark.parametrize("kind", ["S", "P"])
+def test_values_are_of_the_types_that_were_described(
+    client: RawClient, item: str, oid: int, given: tuple[bytes, ...], *, told: int, kind: str
+) -> None:
+    """A client read 4667822684095119360 for 12000.0, and 0 for 1, where other types were described than sent."""
+    sql = f"SELECT {item} AS n FROM people"  # noqa: S608 - one of the above
+    for place, value in enumerate(given or (None,)):
+        bound = () if value is None else (value,)
+        name = f"{kind}{place}"
+        found = client.ask(parse(sql, name, (oid,) * len(bound)), describe("S", name), SYNC)
+        shown = [bind(bound, name=name, shown=1), *[describe()] * (kind == "P"), execute(), SYNC]
+        found += client.ask(*shown)
+        plain = client.ask(bind(bound, name=name), execute(), SYNC)
+        described = [columns(payload)[0][1] for letter, payload in found if letter == "T"][-1]
+        [sent] = [values(payload)[0] or b"" for letter, payload in found if letter == "D"]
+        [text_form] = [values(payload)[0] or b"" for letter, payload in plain if letter == "D"]
+        if kind == "S":
+            assert described == told
+        assert struct.unpack({20: "!q", 701: "!d"}[described], sent)[0] == float(text_form)
+
+
 def test_rows_in_parts(client: RawClient) -> None:
     found = client.ask(parse(GROUPS), bind(), execute(2), execute(2), execute(2), SYNC)
     assert letters(found) == "12NDDsDDsDCZ"

@@ -7,7 +7,8 @@ import struct
 import pyarrow as pa
 import pytest
 
-from discreet.pgwire.statement_results import StatementResult, copied, formats_of, result_of
+from discreet.pgwire.sqlstates import Refused
+from discreet.pgwire.statement_results import StatementResult, as_described, copied, formats_of, result_of
 from discreet.pgwire.type_codes import ColumnType
 
 TWO = StatementResult.of([ColumnType("a", 25), ColumnType("n", 20)], [("x\ty\\", 1), (None, 2)])
@@ -39,6 +40,20 @@ def test_csv_tells_null_from_empty_text(row: tuple[str | None, ...], line: str) 
     """Each line is what PostgreSQL 15 writes of these values."""
     held = StatementResult.of([ColumnType(f"c{i}", 25) for i, _ in enumerate(row)], [row])
     assert b"".join(copied(held, "csv")).decode() == line
+
+
+def test_rows_fit_the_columns_that_were_described() -> None:
+    own = StatementResult.of([ColumnType("a", 25), ColumnType("n", 20)], [("x", 1), (None, 2)])
+    told = [ColumnType("a", 25), ColumnType("n", 701)]
+    found = as_described(own, told)
+    assert found.rows == (("x", 1.0), (None, 2.0))
+    assert list(found.columns or ()) == told
+    assert as_described(own, None) is own
+    assert as_described(own, [ColumnType("b", 25), ColumnType("n", 25)]).rows == (("x", "1"), (None, "2"))
+    real = StatementResult.of([ColumnType("n", 701)], [(1.5,)])
+    for other in ([ColumnType("n", 20)], [ColumnType("n", 701), ColumnType("m", 701)], [ColumnType("n", 1082)]):
+        with pytest.raises(Refused):
+            as_described(real, other)
 
 
 @pytest.mark.parametrize(("codes", "found"), [((), [0, 0]), ((1,), [1, 1]), ((0, 1), [0, 1])])

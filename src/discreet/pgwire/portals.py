@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.pgwire.session_limits import SessionLimits
@@ -32,7 +32,7 @@ class Portal:
     result: StatementResult | None = None
     place: int = 0
     columns: tuple[ColumnType, ...] | None = None
-    described: bool = False
+    """As they were described, if they were."""
 
 
 @dataclass
@@ -54,6 +54,10 @@ class Portals:
         if len(self._statements) >= self.limits.statements:
             raise Refused(TOO_LONG, f"Expected at most {self.limits.statements} statements, got more.", "close some.")
         self._statements[name] = prepared
+
+    def note_columns(self, name: str, columns: tuple[ColumnType, ...]) -> None:
+        """Remembers how the columns of a statement were described."""
+        self._statements[name] = replace(self._statements[name], columns=columns)
 
     def statement(self, name: str) -> Prepared:
         """The statement of a name."""
@@ -83,7 +87,9 @@ class Portals:
             raise Refused(PROTOCOL, f"Expected {count} parameters in text or binary form, got others.")
         forms = [*given] * count if len(given) == 1 else [*given] or [0] * count
         made = [parameter(value, oid, code) for value, oid, code in zip(values, prepared.oids, forms, strict=True)]
-        self._portals[name] = Portal(prepared=prepared, values=tuple(made), formats=tuple(shown))
+        self._portals[name] = Portal(
+            prepared=prepared, values=tuple(made), formats=tuple(shown), columns=prepared.columns
+        )
 
     def portal(self, name: str) -> Portal:
         """The portal of a name."""

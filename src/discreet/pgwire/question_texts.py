@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -36,7 +37,7 @@ CATALOG_TYPES = dict.fromkeys(
 ) | dict.fromkeys(("attnum", "objsubid"), INT4)
 APART = ("", " ", "\n", "(", ")", ",", ";")
 """What makes no other word with a constant beside it."""
-SAMPLES: Mapping[int, Any] = {BOOL: True, INT4: 1, INT8: 1, OID: 1, FLOAT8: 1.5, NUMERIC: 1}
+SAMPLES: Mapping[int, Any] = {BOOL: True, INT4: 1, INT8: 1, OID: 1, FLOAT8: 1.5, NUMERIC: Decimal("1.5")}
 """What stands for a parameter before it is bound, by type."""
 
 

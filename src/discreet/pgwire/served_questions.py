@@ -40,7 +40,7 @@ from discreet.pgwire.session_settings import SessionSettings, amounts
 from discreet.pgwire.sqlstates import LATE, Refused
 from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.thread_shares import ThreadShare
-from discreet.pgwire.type_codes import BadValue, ColumnType, oid_of
+from discreet.pgwire.type_codes import FLOAT8, INT8, REAL, WHOLE, BadValue, ColumnType, oid_of
 from discreet.pgwire.value_forms import parameter
 
 ENDS = ("_low", "_high")
@@ -141,7 +141,7 @@ class ServedQuestions:
         shown = items(selectable(table.column_names))
         names, labels = displayed(shown, table.column_names, intervals=settings.get("discreet.intervals") == "on")
         chosen = table.select(names)
-        columns = [ColumnType(label, oid_of(kind)) for label, kind in zip(labels, chosen.schema.types, strict=True)]
+        columns = [numbered(label, oid_of(kind)) for label, kind in zip(labels, chosen.schema.types, strict=True)]
         rows = list(zip(*(column.to_pylist() for column in chosen.columns), strict=True))
         return StatementResult.of(columns, rows, notices=[note])
 
@@ -232,7 +232,12 @@ def described(explained: Mapping[str, Any], shown: Sequence[Shown], *, intervals
     """The columns that an answer will have."""
     kinds = {one["name"]: one["type"] for one in explained["answer"]}
     names, labels = displayed(shown, list(kinds), intervals=intervals)
-    return [ColumnType(label, named_oid(kinds[name])) for name, label in zip(names, labels, strict=True)]
+    return [numbered(label, named_oid(kinds[name])) for name, label in zip(names, labels, strict=True)]
+
+
+def numbered(name: str, oid: int) -> ColumnType:
+    """A column of an answer; numbers are of the widest type, since a constant may be wider than it is announced."""
+    return ColumnType(name, INT8 if oid in WHOLE else FLOAT8 if oid in REAL else oid)
 
 
 def selectable(names: Sequence[str]) -> list[str]:

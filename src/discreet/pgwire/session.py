@@ -26,7 +26,7 @@ from discreet.pgwire.sqlstates import (
     refusal_of,
 )
 from discreet.pgwire.statement_kinds import Statement, StatementKind, statements, words
-from discreet.pgwire.statement_results import StatementResult, copied, encoded, formats_of
+from discreet.pgwire.statement_results import StatementResult, as_described, copied, encoded, formats_of
 from discreet.pgwire.statement_runner import Prepared, StatementRunner
 from discreet.pgwire.type_codes import BadValue
 
@@ -179,6 +179,7 @@ class Session:
         if message.kind == "S":
             prepared = self._portals.statement(message.name)
             columns = await self._columns(prepared)
+            self._portals.note_columns(message.name, columns)
             self._stream.send(framing.parameter_description(prepared.oids))
             codes = formats_of((), len(columns or ()))
         elif message.kind == "P":
@@ -188,6 +189,7 @@ class Session:
                 return
             portal = self._portals.portal(message.name)
             columns = portal.result.columns if portal.result else await self._columns(portal.prepared, portal.values)
+            portal.columns = columns
             codes = self._formats(portal, len(columns or ()))
         else:
             raise Refused(PROTOCOL, "Expected S or P, got another letter to describe.")
@@ -214,8 +216,9 @@ class Session:
                 self._check_transaction(portal.prepared.statement)
                 await self._copy(portal.prepared.statement)
                 return
-            portal.result = await self._ran(portal.prepared, portal.values)
-            self._notify(portal.result)
+            found = await self._ran(portal.prepared, portal.values)
+            self._notify(found)
+            portal.result = as_described(found, portal.columns)
         result = portal.result
         most = message.max_rows or len(result.rows)
         end = min(portal.place + most, len(result.rows))

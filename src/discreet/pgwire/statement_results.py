@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.pgwire.type_codes import ColumnType, oid_of
+from discreet.pgwire.sqlstates import UNSUPPORTED, Refused
+from discreet.pgwire.type_codes import INT8, REAL, TEXTS, WHOLE, ColumnType, oid_of
 from discreet.pgwire.value_forms import binary, encoder, text_form_of
 
 if TYPE_CHECKING:
@@ -55,6 +56,41 @@ def result_of(table: pa.Table, names: Sequence[str] | None = None) -> StatementR
     values = [column.to_pylist() for column in table.columns]
     rows = list(zip(*values, strict=True)) if values else [() for _ in range(table.num_rows)]
     return StatementResult.of(columns, rows)
+
+
+def as_described(result: StatementResult, told: Sequence[ColumnType] | None) -> StatementResult:
+    """The same rows with the columns that a client was told before, by whose types it reads their bytes.
+
+    Raises:
+        Refused: their values are none of these types.
+    """
+    found = result.columns
+    if told is None or found is None or [one.oid for one in told] == [one.oid for one in found]:
+        return result
+    if len(told) != len(found):
+        raise _other_columns()
+    makers = [_converted(own.oid, one.oid) for own, one in zip(found, told, strict=True)]
+    rows = tuple(
+        tuple(None if value is None else make(value) for make, value in zip(makers, row, strict=True))
+        for row in result.rows
+    )
+    return replace(result, columns=tuple(told), rows=rows)
+
+
+def _converted(own: int, told: int) -> Callable[[Any], Any]:
+    """What makes a value of one type one of another, without another meaning."""
+    if own == told or (own in WHOLE and told == INT8):
+        return lambda value: value
+    if own in WHOLE and told in REAL:
+        return float
+    if told in TEXTS:
+        return lambda value: text_form_of(value, own)
+    raise _other_columns()
+
+
+def _other_columns() -> Refused:
+    cure = "prepare the statement again: its answer is stored now, and costs nothing."
+    return Refused(UNSUPPORTED, "Expected columns of the types that were described, got others.", cure)
 
 
 def formats_of(codes: Sequence[int], count: int) -> list[int]:

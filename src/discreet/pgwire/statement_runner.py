@@ -45,6 +45,8 @@ class Prepared:
 
     statement: Statement
     oids: tuple[int, ...] = ()
+    columns: tuple[ColumnType, ...] | None = None
+    """As they were described, if they were."""
 
 
 class StatementRunner:
@@ -118,9 +120,9 @@ class StatementRunner:
         found = await self._scanned(values, tree)
         if found is not None:
             return found.columns
-        key = (text, self._with_ends, str(self._questions.ask("", self.settings)))
-        if key not in self._columns:  # they do not depend on the values of parameters
-            asked, shown_tree = await self._share.run(self._asked, text, values, tree)
+        asked, shown_tree = await self._share.run(self._asked, text, values, tree)
+        key = (asked, self._with_ends, str(self._questions.ask("", self.settings)))
+        if key not in self._columns:
             explained = await self._questions.explained(asked, self.settings)
             shown = shown_items(shown_tree, selectable([one["name"] for one in explained["answer"]]))
             if len(self._columns) >= READ:

@@ -110,7 +110,8 @@ def _number(value: float | Decimal) -> str:
     exact = Decimal(repr(value)) if isinstance(value, float) else value
     if not exact.is_finite() or abs(exact.adjusted()) > LONGEST_NUMBER:
         raise BadValue("Expected a number that can be written out, got another one.")
-    return format(exact, "f")
+    shown = format(exact, "f")
+    return f"{shown}.0" if isinstance(value, float) and "." not in shown else shown
 
 
 def _no_list(value: object) -> str:
