@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import DiscreetError, LedgerError
+from discreet.ledger.budget import Budget
 from discreet.service import state_store
 from discreet.service.answer_timing import State
 from discreet.service.members import Members
@@ -154,6 +155,18 @@ def test_a_state_of_another_version_is_refused(
     monkeypatch.setattr(state_store, "VERSION", VERSION + 1)
     with pytest.raises(LedgerError, match=f"a state of version {VERSION + 1}"):
         opened()
+
+
+def test_what_is_no_state_is_refused_in_words(tmp_path: Path) -> None:
+    """As it is: a start that was refused leaves a ledger a ledger."""
+    (tmp_path / "garbage").write_bytes(b"x" * 5000)
+    Budget(epsilon=1, ledger=tmp_path / "spent.db")
+    for name in ("garbage", "spent.db"):
+        (tmp_path / name).chmod(0o600)
+    for name in ("garbage", "spent.db", "", "a" * 300, "a\0b"):
+        with pytest.raises(LedgerError, match="a state that can be made or opened"):
+            state_at(str(tmp_path / name))
+    assert Budget(epsilon=1, ledger=tmp_path / "spent.db").spent.epsilon == 0
 
 
 def test_processes_that_start_at_once_make_one_state(place: str, opened: Callable[[], StateStore]) -> None:

@@ -42,7 +42,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from discreet.errors import DiscreetError, LedgerError, expected
-from discreet.ledger.ledger_location import is_server
+from discreet.ledger.ledger_location import is_server, place_text
 from discreet.service.postgresql_state import postgresql_schema
 from discreet.service.state_schema import UPGRADES, VERSION, statements
 
@@ -169,9 +169,20 @@ class SqliteConnection:
 
 
 def state_at(place: str) -> StateStore:
-    """The state at a place: a file, or a schema of a PostgreSQL server."""
-    connect: Callable[[], Connection] = postgresql_schema(place) if is_server(place) else sqlite_file(place)
-    return StateStore(connect)
+    """The state at a place: a file, or a schema of a PostgreSQL server.
+
+    Raises:
+        LedgerError: it cannot be made or opened there, or something else is there.
+    """
+    try:
+        connect: Callable[[], Connection] = postgresql_schema(place) if is_server(place) else sqlite_file(place)
+        return StateStore(connect)
+    except DiscreetError:
+        raise
+    except Exception as problem:  # noqa: BLE001 (whatever a database or a file system raises)
+        cure = "give a file or schema where nothing is, or that of a state, and an account that may write there."
+        found = f"{place_text(place)} ({type(problem).__name__})"
+        raise LedgerError(expected("a state that can be made or opened", "state", found, cure)) from None
 
 
 def sqlite_file(path: str | os.PathLike[str]) -> Callable[[], SqliteConnection]:
