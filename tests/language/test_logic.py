@@ -78,7 +78,8 @@ ALLOWED: dict[str, list[Any]] = {
         _.zoned.cast("date"),
         _.day.cast("timestamp"),
         _.at.cast("timestamp"),
-        _.share.cast("float32"),
+        _.share.cast("float64"),
+        _.flag.cast("float16"),
     ],
 }
 
@@ -164,6 +165,13 @@ REFUSED: dict[str, list[Any]] = {
         _.day.cast("string"),
         _.small.cast("boolean"),
         _.at.cast("timestamp('Asia/Tokyo')"),
+        _.at.cast("timestamp(0)"),
+        _.share.cast("float32"),
+        _.share.try_cast("float32"),
+        _.any.cast("float32"),
+        _.any.cast("float16"),
+        _.name.try_cast("float32"),
+        _.name.try_cast("timestamp(0)"),
     ],
 }
 

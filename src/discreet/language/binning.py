@@ -14,7 +14,7 @@ from discreet.language.arithmetic import name_of
 from discreet.language.checked_expressions import DTYPES, MOMENTS, Kind, Lower, Rule, Value, cast, numeric
 from discreet.language.dates import within_calendar
 from discreet.language.literals import constant
-from discreet.language.logic import comparable, conversion
+from discreet.language.logic import comparable, conversion, is_plain_timestamp
 from discreet.sensitivity.intervals import Interval
 
 MOST_DIGITS = 18
@@ -93,7 +93,7 @@ def _target(target: Any) -> Kind | None:
         Kind.INTEGER: target.is_int64(),
         Kind.REAL: target.is_float64(),
         Kind.DATE: target.is_date(),
-        Kind.TIMESTAMP: target.is_timestamp() and target.timezone is None,
+        Kind.TIMESTAMP: is_plain_timestamp(target) and target.timezone is None,
     }
     return next((kind for kind, holds in kinds.items() if holds), None)
 

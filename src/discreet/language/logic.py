@@ -190,7 +190,8 @@ def conversion(op: ops.Cast, lower: Lower) -> Value:
     value, target = lower(op.arg), op.to
     if value.kind is Kind.BOOLEAN and target.is_integer():
         return integer(value)
-    if value.kind in (Kind.BOOLEAN, Kind.INTEGER, Kind.REAL) and target.is_floating():
+    is_number = value.kind in (Kind.BOOLEAN, Kind.INTEGER, Kind.REAL)
+    if is_number and target.is_floating() and _is_held(value, target):
         return real(integer(value))
     if value.kind is Kind.INTEGER and target.is_integer() and value.interval is not None:
         low, high = (
@@ -202,17 +203,27 @@ def conversion(op: ops.Cast, lower: Lower) -> Value:
         return value
     if value.kind is Kind.INTEGER and target.is_string():
         return Value(cast(told_apart(value, name_of(op)).expr, Kind.TEXT), Kind.TEXT, None, value.nullable)
-    if value.kind in (Kind.DATE, Kind.TIMESTAMP) and (target.is_date() or _is_plain_timestamp(target)):
+    if value.kind in (Kind.DATE, Kind.TIMESTAMP) and (target.is_date() or is_plain_timestamp(target)):
         kind = Kind.DATE if target.is_date() else Kind.TIMESTAMP
         return Value(cast(value.expr, kind), kind, None, value.nullable)
     raise InvalidQuery(
         f"Expected a cast that cannot fail, got {name_of(op)}, from {value.kind.value} to {target}.\n"
         "Hint: a failing cast would reveal that a row exists. Use .floor() or .round() for whole numbers, "
-        ".try_cast() where a failure may be NULL, or declare the column's type in dp.protect(schema=...)."
+        ".try_cast() where a failure may be NULL, or declare the column's type in dp.protect(schema=...). Real numbers "
+        "are float64."
     )
 
 
-def _is_plain_timestamp(target: dt.DataType) -> bool:
+def _is_held(value: Value, target: dt.DataType) -> bool:
+    """Whether a number is the same in a type of real numbers: 32-bit floats have all whole numbers up to 2**24."""
+    ends = integer(value).interval
+    if target.is_float64() or ends is None:
+        return bool(target.is_float64())
+    return ends.integer and max(-ends.low, ends.high) <= 2 ** (24 if target.is_float32() else 11)
+
+
+def is_plain_timestamp(target: dt.DataType) -> bool:
+    """Whether it is the type that timestamps have here: in UTC, to the microsecond."""
     return target.is_timestamp() and target.timezone in (None, "UTC") and target.scale in (None, 6)
 
 
