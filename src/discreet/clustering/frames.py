@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.given_values import array_of
 
 Reals = NDArray[np.float64]
 
@@ -60,8 +61,8 @@ def doubles(given: Any) -> Reals:
         raise not_a_table(1)
     try:
         with np.errstate(all="ignore"):
-            return _stacked(_columns(given, library), len(given)) if frame else _array(np.asarray(given))
-    except InvalidParameter as refused:
+            return _stacked(_columns(given, library), len(given)) if frame else _array(array_of("X", given))
+    except (InvalidPoints, NoNumbers) as refused:
         told = refused
     except Exception:  # noqa: BLE001 (whatever a library says of its entries may quote them)
         told = NoNumbers(expected("columns of numbers", "X", type(given).__name__, "give an array of floats."))

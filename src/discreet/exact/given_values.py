@@ -61,20 +61,21 @@ def values(name: str, given: object, cure: str) -> list[Any]:
 
 
 def array_of(name: str, given: Any) -> NDArray[Any]:
-    """Numbers that a caller passed, as an array; refuses nested lists of different lengths, and shows none of them.
+    """Numbers that a caller passed, as a plain array; refuses nested lists of different lengths, and entries that are
+    masked: an array without its mask would have the values behind it. Shows none of them.
 
     >>> array_of("values", [[1, 2], [3, 4]]).shape
     (2, 2)
     """
     import numpy as np
 
+    cure = "give one number, or an array or a list of numbers, none of them masked."
     try:
-        return np.asarray(given)
+        if not np.ma.is_masked(given):
+            return np.asarray(given)
     except (TypeError, ValueError):
         pass
-    raise InvalidParameter(
-        expected("numbers", name, f"<{type(given).__name__}>", "give one number, or an array or a list of numbers.")
-    )
+    raise InvalidParameter(expected("numbers", name, f"<{type(given).__name__}>", cure))
 
 
 def place_to_write(given: object, example: str) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive
+from discreet.exact.given_values import array_of
 from discreet.mechanisms.frequencies import Categories, Channel, Codes, Reals, to_simplex, warn_if_useless
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.events import Event, PureEvent
@@ -83,7 +84,7 @@ class FrequencyOracle(HasLoss, ABC):
         Raises:
             InvalidParameter: there are no reports, or they are not reports of this kind.
         """
-        collected = np.asarray(reports)
+        collected = array_of("reports", reports)
         return self.estimate_tally(self.tally(collected), people=collected.shape[0], simplex=simplex)
 
     def estimate_tally(self, tally: NDArray[np.int64], *, people: int, simplex: bool = False) -> Reals:

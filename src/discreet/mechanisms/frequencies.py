@@ -39,6 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, decimal_text
+from discreet.exact.given_values import array_of
 from discreet.noise.certified_comparison import real
 
 Reals = NDArray[np.float64]
@@ -94,7 +95,7 @@ class Categories:
         cure = "each person's value must be one of the listed categories; list one for all others."
         refusal = InvalidParameter(expected("values among the categories", "values", "others", cure))
         try:
-            array = np.asarray(values)
+            array = array_of("values", values)
             distinct, places = np.unique(array, return_inverse=True) if self.labels is not None else (array, array)
             ranks = [] if self.labels is None else [self.ranks.get(value, -1) for value in distinct.tolist()]
         except Exception:  # noqa: BLE001 (whatever a library says of values may quote them)

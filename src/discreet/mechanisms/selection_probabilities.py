@@ -85,7 +85,8 @@ def exact_scores(scores: ArrayLike | Iterable[Any]) -> NDArray[Any]:
           dtype=object)
     """
     if isinstance(scores, np.ndarray) and scores.dtype != object:
-        array = scores.astype(np.int64) if scores.dtype == np.bool_ else scores
+        array = array_of("scores", scores)
+        array = array.astype(np.int64) if array.dtype == np.bool_ else array
     else:
         array = _from_list(_listed(scores))
     if array.ndim != 1 or not array.size:

@@ -42,6 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, positive, root_above
+from discreet.exact.given_values import array_of
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.series.series_strategy import Reals, SeriesStrategy
@@ -82,7 +83,7 @@ class NoisyStream:
         Raises:
             InvalidParameter: fewer steps than were published, or more than there are.
         """
-        array = np.asarray(counts)
+        array = array_of("counts", counts)
         history = array.reshape(len(array), -1) if array.ndim else array.reshape(0, 1)
         before, most = len(self.published), self.strategy.windows.steps
         if array.dtype.kind not in "iu" or not before <= len(history) <= most:

@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive, root_above
-from discreet.exact.given_values import flag, in_memory
+from discreet.exact.given_values import array_of, flag, in_memory
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import RandomWords, fresh_words
@@ -167,7 +167,7 @@ class LevelNoise:
         >>> [len(level) for level in found.values], bool(np.isclose(found.values[0][0], found.values[2].sum()))
         ([1, 2, 5], True)
         """
-        leaves = np.asarray(counts)
+        leaves = array_of("counts", counts)
         if leaves.shape != (self.tree.sizes[-1],) or leaves.dtype.kind not in "iu":
             what, got = f"{self.tree.sizes[-1]:,} whole numbers", f"{leaves.dtype} of the shape {leaves.shape}"
             raise InvalidParameter(expected(what, "counts", got, "count the rows of each leaf."))

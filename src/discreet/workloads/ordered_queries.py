@@ -41,6 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive, root_above
 from discreet.exact.cached_property import cached_property
+from discreet.exact.given_values import array_of
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors
@@ -243,7 +244,7 @@ class NoisyCells:
 
 def checked_counts(counts: ArrayLike, cells: int) -> NDArray[Any]:
     """Counts as an array of whole numbers, one for each cell."""
-    array = np.asarray(counts)
+    array = array_of("counts", counts)
     if array.shape != (cells,) or array.dtype.kind not in "iu":
         what, got = f"{cells:,} whole numbers", f"{array.dtype} of the shape {array.shape}"
         raise InvalidParameter(expected(what, "counts", got, "count the rows of each cell."))

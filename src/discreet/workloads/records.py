@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.given_values import array_of
 
 LARGEST = 2**62
 
@@ -36,10 +37,7 @@ def clipped_codes(records: object, sizes: Sequence[int]) -> NDArray[np.int64]:
     >>> clipped_codes(np.array([[0, 9], [-1, 1]]), (2, 3)).tolist()
     [[0, 2], [0, 1]]
     """
-    try:
-        array = np.asarray(records)
-    except (TypeError, ValueError):  # such as rows of different lengths
-        array = np.zeros(0, dtype=object)
+    array = array_of("records", records)
     if array.ndim != 2 or array.shape[1] != len(sizes) or array.dtype.kind not in "iu":
         what, got = f"an array of whole numbers with {len(sizes)} columns", f"{array.dtype} of {array.ndim} dimensions"
         raise InvalidParameter(expected(what, "records", got, "number the values of each attribute from 0 on."))
