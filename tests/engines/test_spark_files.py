@@ -36,3 +36,11 @@ def test_moments_that_may_be_far() -> None:
     columns = {"person": "bigint", "at": "timestamp", "day": "date", "in": "array<timestamp_ntz>"}
     assert far_moments("orc", columns) == far_moments("avro", columns) == {"at", "in"}
     assert far_moments("json", columns) == frozenset()
+
+
+def test_decimals_of_json_are_left_out() -> None:
+    """Of 1e20000000 Spark's reader writes out all digits, for minutes; of more it has no memory for them."""
+    columns = {"cost": "decimal(10,2)", "in": "struct<cost:decimal(38,0)>", "at": "timestamp", "x": "double"}
+    assert far_moments("json", columns) == {"cost", "in"}
+    assert far_moments("orc", columns) == {"at"}
+    assert far_moments("parquet", columns) == frozenset()

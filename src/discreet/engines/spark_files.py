@@ -1,27 +1,31 @@
-"""Files behind a Spark table: readers that fail on a row, or pass over others because of it, are refused; columns whose
-moments Spark's own cannot hold are left out.
+"""Files behind a Spark table: readers that fail on a row, or pass over others because of it, are refused; columns with
+values that Spark may fail on are left out.
 
 Claim
     Where `found` says nothing, no row of a file that Spark's readers of Parquet, ORC, Avro, JSON or text read makes a
-    look fail, or another row be passed over, by the moments in it, by its number of columns, or by a record that is
-    none.
+    look fail, or another row be passed over, by the moments or decimals in it, by its number of columns, or by a record
+    that is none.
 Requires
-    That files keep the types that they had when their names were first seen; that a source of somebody else's, a reader
-    of Hive's, and a frame that was made of objects, fail on no row.
+    That files keep the types that they had when their names were first seen, and that no decimal in Parquet, ORC or
+    Avro has more digits than its column states; that a source of somebody else's, a reader of Hive's, and a frame that
+    was made of objects, fail on no row.
 Relies on
     Spark's plans: the analyzed one names each relation with its options, the physical one the columns that are read.
 Proof
     Milliseconds, seconds and nanoseconds beside a day are multiplied or carried into microseconds, which raises where
     64 bits do not hold them. Parquet says in its footer which columns are in milliseconds; ORC and Avro are taken to be
-    so in each moment. A column whose own plan reads one is left out; so are all where that cannot be seen: behind a
-    cache, or a sub-query. A line of CSV with more columns than `maxColumns` raises; XML, and JSON of many lines, take
-    the records after a bad one with it; FAILFAST raises for one.
+    so in each moment. Of a JSON number such as 1e600000000 all digits are written out to make it a decimal, for which
+    there may be no time or memory; other types are read without. A column whose own plan reads one is left out; so are
+    all where that cannot be seen: behind a cache, or a sub-query. A line of CSV with more columns than `maxColumns`
+    raises; XML, and JSON of many lines, take the records after a bad one with it; FAILFAST raises for one.
 Rounding
     None.
 Source
-    Spark 4.0: ParquetRowConverter, OrcDeserializer, AvroDeserializer, UnivocityParser, FilePartitionReader.
+    Spark 4.0: ParquetRowConverter, OrcDeserializer, AvroDeserializer, JacksonParser, UnivocityParser,
+    FilePartitionReader.
 Mutant
     far-moments-of-orc-are-read: ORC's moments are taken for harmless; killed by test_moments_that_may_be_far.
+    decimals-of-json-are-read: those are taken for harmless; killed by test_decimals_of_json_are_left_out.
     readers-pass-over-rows: the reader's own options are let be; killed by test_readers_that_one_row_can_stop.
 """
 
@@ -37,7 +41,9 @@ MILLISECONDS = re.compile(r"TIMESTAMP\(MILLIS|TIMESTAMP_MILLIS")
 PASSING_OVER = ("ignorecorruptfiles", "ignoremissingfiles")
 WHOLE = ("csv", "xml", "binaryfile")
 """Formats of which one row or file can make all fail."""
-FAR = "a moment that Spark may fail on"
+FAR = "a moment or decimal that Spark may fail on"
+FAILING = {"orc": "timestamp", "avro": "timestamp", "json": "decimal"}
+"""What is in the types of columns with such values, by the format of their files."""
 STORED = "store it first, spark.read...write.saveAsTable('visits'), and protect that table."
 
 
@@ -100,7 +106,7 @@ def found(session: Any, written: str, footers: Footers) -> Found:
     names = tuple(frame.columns)
     left_out = tuple(name for name in names if hidden or _reads_far(session, _only(name, written), footers))
     if left_out == names:
-        cure = "write them in microseconds, as Spark does, or " + STORED
+        cure = "write moments in microseconds, as Spark does, decimals of JSON as texts, or " + STORED
         return Found(expected("a column that can be read", "columns", list(names), cure), names)
     return Found("", left_out)
 
@@ -121,8 +127,8 @@ def reader_refusal(kind: str, options: Mapping[str, str]) -> str:
 
 
 def far_moments(kind: str, columns: Mapping[str, str]) -> frozenset[str]:
-    """Of the columns of a file, those with moments that may be too far, by their types alone."""
-    return frozenset(name for name, of in columns.items() if kind in ("orc", "avro") and "timestamp" in of)
+    """Of the columns of a file, those with values that Spark may fail on, by their types alone."""
+    return frozenset(name for name, of in columns.items() if kind in FAILING and FAILING[kind] in of)
 
 
 def _far(session: Any, relation: Any, footers: Footers) -> frozenset[str]:
