@@ -193,8 +193,9 @@ class LaplacePair(DominatingPair):
         """As promised by `DominatingPair`."""
         if epsilon >= self.epsilon:
             return 0.0, 0.0
-        delta = -math.expm1((epsilon - self.epsilon) / 2.0) if epsilon >= -self.epsilon else -math.expm1(epsilon)
-        return delta * (1.0 - ROUNDING), min(delta * (1.0 + ROUNDING), 1.0)
+        first = math.nextafter(self.epsilon, 0.0)  # of a mechanism whose epsilon was rounded up
+        less, delta = (-math.expm1(min((epsilon - own) / 2.0, epsilon)) for own in (first, self.epsilon))
+        return max(less * (1.0 - ROUNDING), 0.0), min(delta * (1.0 + ROUNDING), 1.0)
 
     def quantile(self, u: Reals) -> Reals:
         """The losses at these probabilities."""

@@ -17,14 +17,16 @@ Proof
     same delta: the smaller is returned.
     *Trade-off*: power <= delta(t) + e^t alpha for each real t, so the best of several t is a bound.
 Rounding
-    delta, epsilon, rho, renyi and tail up; cdf and trade-off down. delta is compared with the probability of infinite
-    losses as one exact fraction with another.
+    delta, epsilon, rho, renyi and tail up; cdf, trade-off and lower ends down. delta is compared with the probability
+    of infinite losses as one exact fraction with another.
 Source
     Zhu, Dong and Wang (2022), Theorem 10.
 Mutant
     one-direction: only the forward direction is asked; killed by test_the_worse_direction_is_returned.
     nothing-left-is-infinite: a delta that infinite losses use up is compared with 0; killed by
         test_a_guarantee_has_its_own_epsilon_at_its_own_delta.
+    lower-end-of-the-float-below: both ends of delta are those of one float; killed by
+        test_lower_ends_are_below_the_law.
     pair-alone-bounds: a rho that says more is not asked; killed by test_rho_helps_a_bounded_range.
     rho-added-once: a part used k times pays its rho once; killed by test_rho_adds_up.
 """
@@ -96,16 +98,23 @@ class Loss(NoTruth):
 
     def delta(self, epsilon: float | Fraction) -> float:
         """The least delta for `epsilon`, in the worse direction, rounded up."""
-        return self.delta_bounds(epsilon).upper
+        exact = fraction("epsilon", epsilon)
+        return self._delta(exact, float_down(exact)).upper
 
     def delta_bounds(self, epsilon: float | Fraction) -> Bounds:
         """Certified floats below and above the least delta."""
         exact = fraction("epsilon", epsilon)
+        below, above = (self._delta(exact, place) for place in (float_down(exact), float_up(exact)))
+        return Bounds(min(below.lower, above.lower), below.upper)
+
+    def _delta(self, exact: Fraction, place: float) -> Bounds:
+        """Bounds of delta at an epsilon, by that of a float beside it, since delta falls: of one below it the upper end
+        holds, of one above it the lower.
+        """
         if self._pure is not None and exact >= self._pure[1]:
             sure, most = self._leaked
             return Bounds(float_down(sure), float_up(most))
-        place = float_down(exact)
-        if place < -FARTHEST:
+        if not -FARTHEST <= place < math.inf:
             return Bounds(0.0, 1.0)
         found = _worse(direction.delta(place) for direction in self._directions)
         can = self.label == "upper" and place > 0.0 and math.isfinite(self.rho)
