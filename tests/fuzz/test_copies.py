@@ -10,12 +10,14 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import discreet as dp
 from discreet.query.table import PrivateTable
+from discreet.testing import people
 
 WIDE = 10.0**12
 MECHANISMS: dict[str, tuple[Any, Any]] = {
@@ -92,6 +94,25 @@ def test_a_run_that_remembers_is_not_copied() -> None:
 def table() -> PrivateTable:
     data = pa.table({"v": [98_765_432.0, 1.0]})
     return dp.protect(data, unit=dp.ROW, bounds={"v": (0, 10**8)}, budget=dp.Budget(epsilon=5), name="people")
+
+
+COUNT = ibis._.count()
+ASKED: dict[str, Callable[[PrivateTable], Any]] = {
+    "Release": lambda table: table.group_by("plan").agg(n=COUNT, m=table.age.median()),
+    "BatchRelease": lambda table: dp.batch(a=table.group_by("plan").agg(n=COUNT), b=table.agg(n=COUNT)),
+    "RangesRelease": lambda table: table.histogram("age", ranges=True),
+    "GroupedRangesRelease": lambda table: table.group_by("plan").histogram("age", ranges=True),
+    "cube": lambda table: table.group_by("plan", cube=True).agg(n=COUNT),
+}
+
+
+@pytest.mark.parametrize("how", ["pickle", "deepcopy"])
+@pytest.mark.parametrize("name", ASKED)
+def test_answers_of_every_kind_are_carried(name: str, how: str) -> None:
+    answer = ASKED[name](people()).release(epsilon=1)
+    same = COPIES[how](answer)
+    assert type(same) is type(answer)
+    assert repr(same) == repr(answer)
 
 
 @pytest.mark.parametrize("how", ["pickle", "deepcopy"])

@@ -31,7 +31,7 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -154,7 +154,7 @@ class MatrixStrategy:
             MeasuredPart(
                 share=Fraction(1),
                 absolute=int(np.abs(self._matrix).sum(axis=0).max()),
-                squared=lambda most: most * int(descending[:, :most].sum(axis=1).max()),
+                squared=partial(_squared, descending),
                 apart=int(apart.max()),
                 rows=len(self._matrix),
             ),
@@ -208,3 +208,8 @@ def _product(matrix: Integers, cells: NDArray[Any]) -> NDArray[Any]:
     wide = np.dtype(np.int64 if most < LARGEST else object)
     product: NDArray[Any] = matrix.astype(wide) @ cells.astype(wide)
     return product
+
+
+def _squared(descending: NDArray[Any], most: int) -> int:
+    """What the squares of so many rows are at most, whose products with others are `descending`."""
+    return most * int(descending[:, :most].sum(axis=1).max())

@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ class SeparateTables:
         return MeasuredPart(
             share=share,
             absolute=overlap,
-            squared=lambda most: most**2 * overlap,
+            squared=partial(_squared, overlap),
             apart=2 if overlap == 1 else 4 * overlap,
             rows=rows,
         )
@@ -104,3 +105,8 @@ class SeparateTables:
     def facts(self) -> list[Any]:
         """The share of each table."""
         return [self.family, [str(share) for share in self._shares]]
+
+
+def _squared(overlap: int, most: int) -> int:
+    """What the squares of a table with that `overlap` are at most."""
+    return most**2 * overlap
