@@ -78,7 +78,7 @@ class PostgreSQL(Connected):
 
     def _describe(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
         con = self._backend.con
-        with self._lock.held(), con.cursor() as cursor, con.transaction(force_rollback=True):
+        with self._lock.held(), self._cursor() as cursor, con.transaction(force_rollback=True):
             raw = qualified(cursor, raw)
             put_in_place(cursor, {})
             self._curators_settings = curators_settings(cursor)
@@ -153,11 +153,18 @@ class PostgreSQL(Connected):
             cursor.execute("SELECT 1")
             self._check_types(cursor)
 
+    def _cursor(self) -> Any:
+        """A cursor that gives rows as tuples, whatever those of the caller's give: a dict would pass for any answer."""
+        import psycopg
+        from psycopg.rows import tuple_row
+
+        return psycopg.Cursor(self._backend.con, row_factory=tuple_row)
+
     @contextmanager
     def _rolled_back(self) -> Iterator[Any]:
         """A transaction of our own, or a part of the caller's, that is undone."""
         con = self._backend.con
-        with self._lock.held(), con.cursor() as cursor, con.transaction(force_rollback=True):
+        with self._lock.held(), self._cursor() as cursor, con.transaction(force_rollback=True):
             put_in_place(cursor, self._curators_settings)
             yield cursor
 

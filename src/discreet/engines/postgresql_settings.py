@@ -129,7 +129,7 @@ def is_stored(cursor: Any, raw: ir.Table) -> bool:
     if not isinstance(op, ops.DatabaseTable):
         return False
     [stored] = cursor.execute(STORED, [op.namespace.database, op.name]).fetchone()
-    return bool(stored)
+    return stored is True
 
 
 def _oid(cursor: Any, table: ops.DatabaseTable) -> int:
