@@ -279,7 +279,7 @@ def test_what_is_no_weight_factor_or_key_is_refused() -> None:
         lambda: answer.weighted("a", "n", "x"), lambda: answer.weighted("a", "n", [1, float("nan")]),
         lambda: answer.weighted("a", "n", np.ones((2, 1))), lambda: answer[np.array([1, 2])],
         lambda: 10**400 * total, lambda: float("inf") * total, lambda: total + float("nan"), lambda: total / 0,
-        lambda: total - other.sum("a", "n"),
+        lambda: total - other.sum("a", "n"), lambda: total + 10**400,
     ]  # fmt: skip
     for ask in wrong:
         with pytest.raises(InvalidParameter, match="\nHint: "):

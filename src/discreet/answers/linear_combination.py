@@ -131,7 +131,8 @@ class Combination(NearNames, NoTruth):
 
     def __add__(self, other: object) -> Combination:
         if isinstance(other, int | float):
-            return replace(self, value=self.value + other, size=self.size + abs(_finite(other)))
+            other = _finite(other)
+            return replace(self, value=self.value + other, size=self.size + abs(other))
         if not isinstance(other, Combination):
             return NotImplemented
         if other.plan is not self.plan:
