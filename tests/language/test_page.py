@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import html
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -85,6 +86,13 @@ def test_examples_are_of_the_operation_and_give_what_is_said(people: PrivateTabl
     op, value = outermost(people, entry.written)
     assert type(op).__name__ == entry.operation
     assert value.kind is Kind(entry.result)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.operation)
+def test_every_operation_has_a_document(people: PrivateTable, entry: Entry) -> None:
+    """As a question is sent to a service, and read there."""
+    document = people.mutate(made=evaluated(entry.written)).count().document()
+    assert dp.question(json.loads(json.dumps(document)), {"table": people}).document() == document
 
 
 NULLABLE = {"any": True, "SQL": True, "never": False, "choice": None, "all": None}

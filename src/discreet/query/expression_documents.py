@@ -19,6 +19,8 @@ Source
     None.
 Mutant
     constants-lose-their-point: 1.0 is written as 1; killed by test_whole_numbers_and_reals_stay_apart.
+    operations-named-like-constants: the date of a moment is named as a date is; killed by
+    test_every_operation_has_a_document.
 """
 
 from __future__ import annotations
@@ -47,16 +49,18 @@ from discreet.query.document_parts import DocumentPart
 from discreet.query.unit_features import MAKERS
 from discreet.query.window_documents import RANKS_AND_NEIGHBORS, WINDOW, read_window, window_part
 
-SHORTER: dict[type[ops.Node], str] = {
+SPELLED: dict[type[ops.Node], str] = {
+    ops.Date: "date_of",
     ops.StringSQLLike: "like",
     ops.StringSQLILike: "ilike",
     ops.LStrip: "lstrip",
     ops.RStrip: "rstrip",
 }
+"""Names that are not Ibis's: shorter ones, and one that no constant has, `{"date": "2020-01-31"}`."""
 
 
 def _snake(operation: type[ops.Node]) -> str:
-    return SHORTER.get(operation) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", operation.__name__).lower()
+    return SPELLED.get(operation) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", operation.__name__).lower()
 
 
 OPERATIONS: dict[str, type[ops.Node]] = {_snake(one): one for one in (*RULES, ops.StringSplit, *WRITTEN, *MAKERS)}
