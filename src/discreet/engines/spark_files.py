@@ -84,6 +84,8 @@ class Footers:
 def found(session: Any, written: str, footers: Footers) -> Found:
     """What is to be said of the files behind the SQL of a table; footers are read, and no row."""
     frame = session.sql(written)
+    if frame.isStreaming:
+        return Found(expected("rows that are there", "table", "a stream", "store it first, by .writeStream."), ())
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 (Java)
     inner = list(_each(plan.subqueriesAll()))
     far = hidden = False

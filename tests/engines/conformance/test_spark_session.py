@@ -145,6 +145,18 @@ def test_moments_of_orc_are_left_out(session: Any, tmp_path: Path) -> None:
         table.agg(n=_.at.count())
 
 
+def test_streams_are_refused(session: Any) -> None:
+    """Every look at one fails, after its charge; one may take the place of a view, too."""
+    stream = session.readStream.format("rate").load().selectExpr("value AS person", "1.0D AS v")
+    session.sql("CREATE TEMPORARY VIEW flowing AS SELECT id AS person, 1.0D AS v FROM range(9)")
+    table = protected(session, "flowing")
+    stream.createOrReplaceTempView("flowing")
+    with pytest.raises(dp.EngineError, match=r"a stream[^$]*Nothing was charged"):
+        table.agg(n=_.count()).release(epsilon=1)
+    with pytest.raises(dp.InvalidParameter, match="got table='a stream'"):
+        protected(session, "flowing")
+
+
 def test_decimals_of_json_are_not_read(session: Any, tmp_path: Path) -> None:
     """Spark writes out all digits of a number to make it a decimal: of this one it takes minutes, of others hours."""
     (tmp_path / "long.json").write_text(
