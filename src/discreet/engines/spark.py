@@ -130,7 +130,7 @@ class Spark(Connected):
     def _check_other_table(self, part: TablePart) -> None:
         super()._check_other_table(part)
         names = [] if part.rows is None else part.rows.column_names
-        if len({name.lower() for name in names}) < len(names):
+        if len({spark_tables.folded(name) for name in names}) < len(names):
             cure = "rename one of them; Spark takes 'Plan' for 'plan'."
             raise InvalidQuery(expected("public columns of different names", "columns", names, cure))
 

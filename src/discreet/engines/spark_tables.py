@@ -53,10 +53,20 @@ def meaning_now(session: Any, written: str) -> Meaning:
     fields = [
         (field.name, field.metadata.get(STATED) or field.dataType.simpleString()) for field in frame.schema.fields
     ]
-    number = Counter(name.lower() for name, _ in fields)
-    twice = tuple(name for name, _ in fields if number[name.lower()] > 1)
+    number = Counter(folded(name) for name, _ in fields)
+    twice = tuple(name for name, _ in fields if number[folded(name)] > 1)
     names = tuple(str(one.toString()) for one in _aliases(frame._jdf.queryExecution().analyzed()))  # noqa: SLF001 (Java)
     return Meaning(names, dict(fields), twice)
+
+
+def folded(name: str) -> str:
+    """A name as Spark compares it, by Java's `equalsIgnoreCase`: each letter by the small one of its capital.
+
+    >>> folded("Plan") == folded("plAn"), folded("\u0130s") == folded("i\u017f"), folded("\u00df") == folded("ss")
+    (True, True, False)
+    """
+    capitals = (one.upper() if len(one.upper()) == 1 else one for one in name)
+    return "".join(one.lower()[0] for one in capitals)
 
 
 def changed_table_refusal(now: Meaning, protected: Meaning) -> str:

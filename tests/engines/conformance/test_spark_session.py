@@ -93,6 +93,18 @@ def test_columns_that_differ_by_case_alone_are_refused(session: Any) -> None:
         protected(session, "cased")
 
 
+@pytest.mark.parametrize("other_name", ["\u0130", "\u0131", "I"])
+def test_letters_that_spark_takes_for_one_are_refused(session: Any, other_name: str) -> None:
+    """A stored table may have both; a view of it may not, so that every look failed after its charge."""
+    session.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        session.sql(f"CREATE TABLE letters AS SELECT id AS person, 1.0D AS i, 1.0D AS `{other_name}` FROM range(9)")  # noqa: S608 (our own letter)
+        with pytest.raises(dp.InvalidParameter, match="columns of different names"):
+            protected(session, "letters")
+    finally:
+        session.sql("DROP TABLE IF EXISTS letters")
+
+
 def test_far_milliseconds_of_parquet_are_left_out(session: Any, tmp_path: Path) -> None:
     """Spark multiplies them into microseconds, and fails on a file for one far moment."""
     whole = pa.table(
