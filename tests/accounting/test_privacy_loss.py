@@ -10,7 +10,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from flint import arb, ctx, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -224,29 +223,6 @@ def test_subsampling_a_gaussian_is_the_reference(part: str, sigma: str, alpha: i
     mixed = q * seen / seen.sum() + (1 - q) * unseen / unseen.sum()
     found = losses.finite_loss([float(p) for p in mixed], [float(p) for p in unseen / unseen.sum()])
     assert found.renyi(alpha) == pytest.approx(float(divergence), rel=1e-7)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.floats(1e-6, 200.0), st.one_of(st.floats(0.0, 1.0), st.floats(1.0 - 1e-9, 1.0)), st.sampled_from([1, 10**6]))
-def test_lower_ends_are_below_the_law(amount: float, part: float, times: int) -> None:
-    """An epsilon, and the parameter of a pair, mean decimals, which lie beside their floats."""
-    ctx.prec, own = 2000, _real(amount)
-    place = amount * part
-    assert _encloses(losses.laplace_loss(amount), place, 1 - ((_real(place) - own) / 2).exp())
-    mu, place = own * arb(times).sqrt(), amount * amount * times * part
-    end, half = _real(place) / mu, mu / 2
-    normal = [(-x / arb(2).sqrt()).erfc() / 2 for x in (half - end, -half - end)]
-    assert _encloses(times * losses.gaussian_loss(amount), place, normal[0] - _real(place).exp() * normal[1])
-
-
-def _real(amount: float) -> arb:
-    exact = Fraction(str(amount))
-    return arb(fmpq(exact.numerator, exact.denominator))
-
-
-def _encloses(loss: Loss, epsilon: float, delta: arb) -> bool:
-    lower, upper = loss.delta_bounds(epsilon)
-    return not (bool(arb(lower) > delta) or bool(delta > arb(upper)))
 
 
 def test_the_worse_direction_is_returned() -> None:
