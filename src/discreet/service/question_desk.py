@@ -36,6 +36,8 @@ from discreet.statements.sql_translation import lower
 
 QUESTIONS, ANSWERS = 500, 100
 """How many are held in memory."""
+CHARACTERS = 1_000_000
+"""Of all questions that are held: each takes some 350 bytes of memory."""
 
 
 Read = tuple[DataSet, Any, list[dict[str, str]]]
@@ -88,9 +90,9 @@ class QuestionDesk:
 
     def __init__(self, book: JobBook) -> None:
         self._book = book
-        self._questions: RecentlyUsed[Read] = RecentlyUsed(QUESTIONS)
-        self._explained: RecentlyUsed[dict[str, Any]] = RecentlyUsed(QUESTIONS)
-        self._priced: RecentlyUsed[Charge] = RecentlyUsed(QUESTIONS)
+        self._questions: RecentlyUsed[Read] = RecentlyUsed(QUESTIONS, CHARACTERS)
+        self._explained: RecentlyUsed[dict[str, Any]] = RecentlyUsed(QUESTIONS, CHARACTERS)
+        self._priced: RecentlyUsed[Charge] = RecentlyUsed(QUESTIONS, CHARACTERS)
         self._answers: RecentlyUsed[Any] = RecentlyUsed(ANSWERS)
 
     def asking(self, who: str, groups: Mapping[str, str], datasets: Iterable[DataSet], ask: Ask) -> Asking:
@@ -99,8 +101,10 @@ class QuestionDesk:
         if not listed:
             raise forbidden()
         # By principal: how long it takes must not tell that somebody else asked the same.
-        key = who, listed, json.dumps(ask.canonical["question"], sort_keys=True)
-        dataset, question, columns = self._questions.get(key, lambda: self._read(listed, ask))
+        text = json.dumps(ask.canonical["question"], sort_keys=True)
+        dataset, question, columns = self._questions.get(
+            (who, listed, text), lambda: self._read(listed, ask), len(text)
+        )
         return Asking(
             dataset=dataset,
             question=question,
@@ -121,7 +125,7 @@ class QuestionDesk:
 
     def explain(self, asking: Asking) -> dict[str, Any]:
         """The account of a release before it is made, from public facts alone, without SQL that names places."""
-        return dict(self._explained.get(_asked(asking), lambda: self._explain(asking)))
+        return dict(self._explained.get(_asked(asking), lambda: self._explain(asking), len(asking.ask.text)))
 
     def _explain(self, asking: Asking) -> dict[str, Any]:
         explained = asking.question.explain(**asking.arguments)
@@ -142,7 +146,7 @@ class QuestionDesk:
 
     def price(self, asking: Asking) -> Charge:
         """What a release would be charged if it had no answer yet; it takes the same time if it has."""
-        return self._priced.get(_asked(asking), lambda: self._price(asking))
+        return self._priced.get(_asked(asking), lambda: self._price(asking), len(asking.ask.text))
 
     def _price(self, asking: Asking) -> Charge:
         try:
