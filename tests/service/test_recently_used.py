@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from discreet.service.question_desk import CHARACTERS
+from discreet.service.question_desk import BYTES, CHARACTERS
 from discreet.service.recently_used import RecentlyUsed
-from service_fixtures import Clock, ask, service_in
+from service_fixtures import Clock, ask, finished, service_in
 
 
 def test_what_was_used_last_is_held_up_to_a_size() -> None:
@@ -18,6 +18,21 @@ def test_what_was_used_last_is_held_up_to_a_size() -> None:
     assert [recent.held(name) for name in ("a", "whole")] == ["a", None]
     recent.get("e", lambda: "e", 10)
     assert [recent.held(name) for name in "acde"] == [None, None, None, "e"]
+
+
+def test_large_answers_do_not_pile_up(tmp_path: Path) -> None:
+    clock = Clock()
+    service = service_in(tmp_path, clock)
+    ada, answers = service.members.principal("ada"), service._desk._answers
+    assert answers._most_size == BYTES
+    for place in range(1, 5):
+        job = service.submit(ada, ask(epsilon=f"0.0{place}")).id
+        assert finished(service, ada, job, clock) == "ready"
+        shown = service.answer(ada, job)
+        assert service.answer(ada, job) is shown
+        answers._most_size = 3 * len(service._book.answer(job) or b"") - 1
+    assert len(answers._held) == 2
+    service.close()
 
 
 def test_long_questions_do_not_pile_up(tmp_path: Path) -> None:

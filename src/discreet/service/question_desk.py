@@ -38,6 +38,8 @@ QUESTIONS, ANSWERS = 500, 100
 """How many are held in memory."""
 CHARACTERS = 1_000_000
 """Of all questions that are held: each takes some 350 bytes of memory."""
+BYTES = 40_000_000
+"""Of all answers that are held, as they are stored: each takes a dozen or so of memory."""
 
 
 Read = tuple[DataSet, Any, list[dict[str, str]]]
@@ -93,7 +95,7 @@ class QuestionDesk:
         self._questions: RecentlyUsed[Read] = RecentlyUsed(QUESTIONS, CHARACTERS)
         self._explained: RecentlyUsed[dict[str, Any]] = RecentlyUsed(QUESTIONS, CHARACTERS)
         self._priced: RecentlyUsed[Charge] = RecentlyUsed(QUESTIONS, CHARACTERS)
-        self._answers: RecentlyUsed[Any] = RecentlyUsed(ANSWERS)
+        self._answers: RecentlyUsed[Any] = RecentlyUsed(ANSWERS, BYTES)
 
     def asking(self, who: str, groups: Mapping[str, str], datasets: Iterable[DataSet], ask: Ask) -> Asking:
         """The question of an ask about data sets that its principal may ask, which are all that it can name."""
@@ -225,12 +227,15 @@ class QuestionDesk:
         Raises:
             Conflict: the data set was declared anew since.
         """
+        if (held := self._answers.held(job.id)) is not None:
+            return held
+        answer = self._book.answer(job.id)
 
         def make() -> Any:
-            with acting_as(Repeating(self._book.answer(job.id), job.release)):
+            with acting_as(Repeating(answer, job.release)):
                 return asking.question.release(**asking.arguments)
 
-        return self._answers.get(job.id, make)
+        return self._answers.get(job.id, make, len(answer or b""))
 
     def stored(self, asking: Asking, job: str) -> dict[str, Any]:
         """The stored bytes of a job's answer as text, and the ask that they answer."""
