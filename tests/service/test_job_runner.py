@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, LedgerError
+from discreet.ledger.budget import Budget
 from discreet.service.answer_timing import State
 from discreet.service.jobs import ALIVE, JobBook
 from discreet.service.service_errors import Forbidden
@@ -96,6 +97,31 @@ def test_what_is_on_record_is_the_answer_whatever_fails_after_it(
     job = service.submit(ada, ask()).id
     assert finished(service, ada, job, clock) is State.READY
     assert people.budget.entries()[0].answered
+    assert service.answer(ada, job).to_pyarrow().num_rows == 1
+    service.close()
+
+
+def test_an_answer_is_given_once_the_ledger_can_be_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server of PostgreSQL that is started again after it has written the answer does not answer for seconds."""
+    monkeypatch.setattr("discreet.service.job_runner.BEAT", 0.01)
+    clock, people = Clock(), data_set("people", tmp_path)
+    service = service_in(tmp_path, clock, people)
+    ada = service.members.principal("ada")
+    commit, answer_to, looks = Budget._commit, Budget.answer_to, iter(range(3))
+
+    def commits(*given: Any) -> None:
+        commit(*given)
+        raise LedgerError("no answer")
+
+    def answers(*given: Any) -> bytes | None:
+        if next(looks, None) is not None:
+            raise LedgerError("no answer")
+        return answer_to(*given)
+
+    monkeypatch.setattr(Budget, "_commit", commits)
+    monkeypatch.setattr(Budget, "answer_to", answers)
+    job = service.submit(ada, ask()).id
+    assert finished(service, ada, job, clock) is State.READY
     assert service.answer(ada, job).to_pyarrow().num_rows == 1
     service.close()
 

@@ -152,11 +152,10 @@ class JobRunner:
         failure = None
         outcome = Outcome(answer=None, paid=False)
         try:
-            outcome = work(job)
+            outcome = self._given(work, job)
         except BudgetExceeded:
             failure = BUDGET_FAILED
         except LedgerError:
-            logger.exception("the ledger refused a charge")
             failure = ENGINE_FAILED
         except Exception:
             logger.exception("a job failed")
@@ -164,6 +163,20 @@ class JobRunner:
         took = self._book.clock() - self._waiting.began(job)
         end = partial(self._book.end, job, answer=outcome.answer, failure=failure, paid=outcome.paid, took=took)
         self._lasting(end)
+
+    def _given(self, work: Run, job: JobRecord) -> Outcome:
+        """What a run gave; where the ledger failed, what it has of it, asked again for a while."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return work(job)
+            except BudgetExceeded:
+                raise
+            except LedgerError:
+                logger.exception("the ledger failed")
+                if time.monotonic() > end or self._stopped.wait(BEAT):
+                    raise
+            work = self._resume
 
     def _lasting(self, write: Callable[[], bool]) -> Written:
         """Writes to the store, again and again where it does not answer; not done where this instance ends before."""
