@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import Result
 
+import discreet as dp
 from discreet.cli import answer_output
 from discreet.cli.options import Format
 from discreet.errors import EngineError
@@ -310,15 +311,19 @@ def test_usage_errors_have_the_same_code(run: Run, file: Path) -> None:
         assert run("query", *words).exit_code == 2
 
 
-def test_what_cannot_be_written_was_paid_for_and_printed(ask: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), dp.InvalidParameter("No.\nHint: none.")])
+def test_what_cannot_be_written_was_paid_for_and_printed(
+    ask: Run, monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
     def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise problem
 
     monkeypatch.setattr(Path, "write_bytes", full)
     done = ask("--output", "out.csv")
     assert done.exit_code == 1
     assert "free" in done.stdout
     assert "The answer could not be written" in flat(done.stderr)
+    assert "\\n" not in done.stderr
 
 
 @pytest.mark.parametrize("place", ["plot", "table"])

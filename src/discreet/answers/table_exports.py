@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-WRITABLE = "choose a folder that exists and may be written to."
+
+def _unwritable(path: str | os.PathLike[str]) -> InvalidParameter:
+    cure = "choose a folder that exists and may be written to."
+    return InvalidParameter(expected("a place that can be written", "path", str(path), cure))
 
 
 def comma_separated(table: pa.Table) -> str:
@@ -74,7 +77,7 @@ class TableExports(ABC):
             with open(place, "wb") as file:  # noqa: PTH123 (of a path Arrow would guess whether it is an address)
                 pq.write_table(table, file)
         except OSError as problem:
-            raise InvalidParameter(expected("a place that can be written", "path", path, WRITABLE)) from problem
+            raise _unwritable(path) from problem
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The same table as comma-separated values, with a line of names; `path` writes it to a file, too.
@@ -93,7 +96,7 @@ class TableExports(ABC):
                 with open(place, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 (a path of any kind)
                     file.write(text)
             except OSError as problem:
-                raise InvalidParameter(expected("a place that can be written", "path", path, WRITABLE)) from problem
+                raise _unwritable(path) from problem
         return text
 
     def to_excel(self, path: str | os.PathLike[str]) -> None:

@@ -51,6 +51,11 @@ def refused(problem: DiscreetError) -> None:
     errors().print(Panel(Text(text), title=type(problem).__name__, title_align="left", border_style="red"))
 
 
+def failed(what: str, problem: Exception) -> str:
+    """What could not be done and why, in one line that ends with a period."""
+    return f"{what}: {' '.join(str(problem).split()).removesuffix('.')}."
+
+
 def print_line(text: str) -> None:
     """One line for people."""
     with suppress(OSError, ValueError):  # nowhere is left to tell it

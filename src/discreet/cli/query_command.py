@@ -12,7 +12,7 @@ from discreet.answers.release import Release
 from discreet.cli import accounts, answer_output, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.asking import question
-from discreet.cli.messages import print_line, working
+from discreet.cli.messages import failed, print_line, working
 from discreet.cli.options import QueryOptions, taking
 from discreet.cli.standard_output import FAILED, OutputFailure, write_output
 from discreet.ledger.ledger_statement import LedgerStatement
@@ -47,7 +47,7 @@ def query(asked: QueryOptions) -> None:
         with working("writing"):
             files = answer_output.write(answer, asked)
     except Exception as problem:  # noqa: BLE001 (what draws and writes has many classes; the answer is paid for)
-        failures.append(f"The answer could not be written: {problem}.")
+        failures.append(failed("The answer could not be written", problem))
         files = []
     for path in files:
         print_line(f"Written: {path}")
@@ -64,7 +64,7 @@ def _told(
     except OutputFailure as problem:
         failure = str(problem)
     except Exception as problem:  # noqa: BLE001 (as of writing)
-        failure = f"The answer could not be shown: {problem}."
+        failure = failed("The answer could not be shown", problem)
     print_line(accounts.account(asked, answer, before))
     if failure is not None:
         yield failure

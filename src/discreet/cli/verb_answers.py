@@ -16,7 +16,7 @@ from discreet.answers.table_exports import TableExports
 from discreet.cli import accounts, answer_output, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.asking import table_of
-from discreet.cli.messages import print_line, working
+from discreet.cli.messages import failed, print_line, working
 from discreet.cli.options import COST, TABLE, Format, QueryOptions, argument, option
 from discreet.cli.standard_output import FAILED, json_text, write_output
 from discreet.cli.terminal_tables import rich_rows
@@ -78,7 +78,7 @@ def write_files(found: Any, asked: Any, kept: str) -> None:
         with working("writing"):
             files = answer_output.write(found, asked)
     except Exception as problem:  # noqa: BLE001 (what draws and writes has many classes; the answer is paid for)
-        print_line(f"The answer could not be written: {problem}. {kept}")
+        print_line(f"{failed('The answer could not be written', problem)} {kept}")
         raise typer.Exit(FAILED) from None
     for path in files:
         print_line(f"Written: {path}")
