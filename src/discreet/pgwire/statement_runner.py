@@ -37,6 +37,9 @@ from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.thread_shares import ThreadShare
 from discreet.pgwire.type_codes import ColumnType
 from discreet.pgwire.wrapped_statements import unwrapped
+from discreet.statements.dialects import DIALECTS
+from discreet.statements.notation import check_notation
+from discreet.statements.statement_text import Text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +187,7 @@ class StatementRunner:
 
     async def _scanned(self, values: Sequence[Any], tree: exp.Expression) -> StatementResult | None:
         """What a look around gives; None for a question."""
-        inner = unwrapped(tree)
+        inner = await self._share.run(unwrapped, tree)
         scan = scan_of(inner)
         tables = self._questions.tables
         if scan is LookAround.QUESTION or not isinstance(inner, exp.Select):
@@ -211,7 +214,10 @@ class StatementRunner:
     def _asked(self, text: str, values: Sequence[Any], tree: exp.Expression) -> tuple[str, exp.Expression]:
         """The statement as the service reads it, and its tree."""
         inner = unwrapped(tree)
-        own = text if inner is tree else inner.sql("postgres")
+        own = text
+        if inner is not tree:  # written anew, in which what PostgreSQL reads otherwise would not be seen
+            check_notation(Text.of(text, DIALECTS["postgres"]))
+            own = inner.sql("postgres")
         plain = in_our_words(without_schemas(own, self._session.database))
         asked = with_values(plain, values).strip().rstrip(";")
         return asked, tree_of(plain)
@@ -221,8 +227,9 @@ class StatementRunner:
         tree = await self._share.run(tree_of, query)
         if is_about_catalog(tree):
             return plan_of({"groups": "the catalog", "charge": "nothing"}, "declarations are free")
-        if isinstance(tree, exp.Select) and scan_of(unwrapped(tree)) in (LookAround.ROWS, LookAround.KEYS):
-            raise refused(scan_of(unwrapped(tree)), self._questions.tables)
+        scan = scan_of(await self._share.run(unwrapped, tree))
+        if scan in (LookAround.ROWS, LookAround.KEYS):
+            raise refused(scan, self._questions.tables)
         asked, _ = await self._share.run(self._asked, query, values, tree)
         explained = await self._questions.explained(asked, self.settings)
         left = remains(await self._questions.budget(explained["dataset"]))

@@ -18,42 +18,60 @@ def unwrapped(tree: exp.Expression) -> exp.Expression:
     >>> unwrapped(sqlglot.parse_one(text, read="postgres")).sql("postgres")
     'SELECT COUNT(*) AS n FROM people LIMIT 10'
     """
-    found = tree
-    while (inner := _inner(found)) is not None:
-        found = inner
+    layers = [tree]
+    while (inside := _inside(layers[-1])) is not None:
+        layers.append(inside)
+    found, is_own = layers.pop(), False
+    for outer in reversed(layers):  # from the question outward, so that each part is looked at once
+        if isinstance(found, exp.Select) and isinstance(outer, exp.Select) and _is_around(outer, found):
+            found = _merged(outer, found if is_own else found.copy())
+            is_own = True
+        else:
+            found, is_own = outer, False
     return found
 
 
-def _inner(tree: exp.Expression) -> exp.Expression | None:
-    if not isinstance(tree, exp.Select) or _parts(tree) - OUTSIDE:
-        return None
-    source = tree.args.get("from_")
+def _inside(tree: exp.Expression) -> exp.Select | None:
+    """The statement in the parentheses after FROM, if that is all that is there."""
+    source = tree.args.get("from_") if isinstance(tree, exp.Select) else None
     held = None if source is None else source.this
-    if not isinstance(held, exp.Subquery) or not isinstance(held.this, exp.Select):
-        return None
-    if _parts(held) - {"this", "alias"} or held.alias_column_names:
-        return None
-    inner = held.this.copy()
-    if inner.find(exp.AggFunc) is None or not _same_columns(tree, inner):
-        return None
-    if not _is_grouped(inner) or any(_parts(inner) & {*AFTER[part]} for part in _parts(tree) & AFTER.keys()):
-        return None
-    for part in _parts(tree) & AFTER.keys():
-        inner.set(part, tree.args[part].copy())
-    if "order" in _parts(tree):
-        _rename(inner.args["order"], tree)
-    return _in_order(tree, inner)
+    return held.this if isinstance(held, exp.Subquery) and isinstance(held.this, exp.Select) else None
+
+
+def _is_around(outer: exp.Select, inner: exp.Select) -> bool:
+    """Whether the outer statement shows what the inner one answers, with no more than an order and a limit."""
+    held = outer.args["from_"].this
+    if _parts(outer) - OUTSIDE or _parts(held) - {"this", "alias"} or held.alias_column_names:
+        return False
+    if all(item.find(exp.AggFunc) is None for item in inner.expressions) or not _same_columns(outer, inner):
+        return False
+    if any(_parts(inner) & {*AFTER[part]} for part in _parts(outer) & AFTER.keys()):
+        return False
+    return outer.expressions[0].is_star or _keeps_references(outer, inner)
+
+
+def _keeps_references(outer: exp.Select, inner: exp.Select) -> bool:
+    """Whether what the inner clauses say by the name or the number of an item is still said of the same one."""
+    held = [item.alias_or_name for item in inner.expressions]
+    is_moved = [item.unalias().name for item in outer.expressions] != held
+    is_renamed = [item.alias_or_name for item in outer.expressions] != held
+    group = inner.args.get("group")
+    is_numbered = group is not None and any(isinstance(one, exp.Literal) for one in group.expressions)
+    return not ("order" in _parts(inner) and (is_moved or is_renamed)) and not (is_numbered and is_moved)
+
+
+def _merged(outer: exp.Select, inner: exp.Select) -> exp.Select:
+    """The inner statement, changed in place, with the items, the order and the limit of the outer one."""
+    for part in _parts(outer) & AFTER.keys():
+        inner.set(part, outer.args[part].copy())
+    if "order" in _parts(outer):
+        _rename(inner.args["order"], outer)
+    return _in_order(outer, inner)
 
 
 def _parts(node: exp.Expression) -> set[str]:
     """The parts that a statement has."""
     return {name for name, value in node.args.items() if value}
-
-
-def _is_grouped(inner: exp.Select) -> bool:
-    """Whether it aggregates itself, rather than a sub-query of it."""
-    own = [item for item in inner.expressions if item.find(exp.AggFunc) is not None]
-    return bool(own) or _inner(inner) is not None
 
 
 def _same_columns(outer: exp.Select, inner: exp.Select) -> bool:
@@ -79,7 +97,7 @@ def _in_order(outer: exp.Select, inner: exp.Select) -> exp.Select:
         held = items[item.unalias().name]
         if isinstance(item, exp.Alias) and item.alias != held.alias_or_name:
             held = exp.Alias(this=held.unalias(), alias=item.args["alias"].copy())
-        ordered.append(held.copy())
+        ordered.append(held)
     inner.set("expressions", ordered)
     return inner
 
