@@ -12,6 +12,7 @@ from discreet.pgwire.wrapped_statements import unwrapped
 from pg_sockets import RawClient, fields, letters, query, state
 
 QUESTION = "SELECT plan, COUNT(*) AS n FROM people GROUP BY plan"
+AROUND = "SELECT * FROM ({}) AS t"
 
 
 def asked(sql: str) -> exp.Expression:
@@ -74,9 +75,9 @@ def test_other_statements_stay_as_they_are(sql: str) -> None:
 def test_many_wrappings_take_no_longer_than_the_text() -> None:
     """Of twenty around 700 columns, each was copied for each: the server's one loop stood still for 45 seconds."""
     columns = ", ".join(f"COUNT(*) FILTER (WHERE age > {i}) AS c{i}" for i in range(500))
-    sql = f"SELECT {columns} FROM people"
-    for i in range(20):
-        sql = f"SELECT * FROM ({sql}) AS t{i}"
+    sql = QUESTION.replace("COUNT(*) AS n", columns)
+    for _ in range(20):
+        sql = AROUND.format(sql)
     tree = tree_of(sql)
     began = time.thread_time()
     assert unwrapped(tree).find(exp.Subquery) is None
@@ -86,8 +87,8 @@ def test_many_wrappings_take_no_longer_than_the_text() -> None:
 @pytest.mark.parametrize("condition", ["age > 1 {# nothing #}", "age == 3", "plan = 'fr' 'ee'", "plan ~~ 'f%'"])
 def test_what_is_refused_alone_is_refused_in_a_wrapping(client: RawClient, condition: str) -> None:
     """The parser's own text of a question has another meaning where it read less than was written."""
-    question = f"SELECT COUNT(*) AS n FROM people WHERE {condition}"
-    for sql in (question, f"SELECT * FROM ({question}) AS t"):
+    question = QUESTION.replace("GROUP", f"WHERE {condition} GROUP")
+    for sql in (question, AROUND.format(question)):
         assert letters(client.ask(query(sql))) == "EZ"
         assert state(client.ask(query(sql))) == state(client.ask(query(question)))
 
@@ -95,5 +96,5 @@ def test_what_is_refused_alone_is_refused_in_a_wrapping(client: RawClient, condi
 def test_an_interval_in_a_wrapping_is_read_whole(client: RawClient) -> None:
     """`'3 months ago'` is so much less, and was so much more."""
     shifted = "SELECT COUNT(*) AS n FROM people WHERE DATE '2020-01-01' + INTERVAL '3 months ago' < DATE '2020-01-02'"
-    found = client.ask(query(f"SELECT * FROM ({shifted}) AS t"))
+    found = client.ask(query(AROUND.format(shifted)))
     assert fields(found[0][1])["M"].startswith("Expected a constant whole number of one of YEAR")
