@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.pgwire.session_settings import CHECKS, SessionSettings, amounts
+from discreet.pgwire.session_settings import CHECKS, MOST_POINTS, SessionSettings, amounts
 from discreet.pgwire.sqlstates import Refused
 
 
@@ -83,6 +83,48 @@ def test_transactions(settings: SessionSettings) -> None:
     assert settings.get("discreet.intervals") == "off"
     settings.set("discreet.epsilon", None)
     assert settings.get("discreet.epsilon") == "0.2"
+
+
+def test_a_price_of_a_transaction_leaves_the_one_outside(settings: SessionSettings) -> None:
+    for one, other in (("discreet.epsilon", "discreet.rho"), ("discreet.rho", "discreet.epsilon")):
+        settings.set(one, "0.01")
+        settings.begin()
+        settings.set(other, "0.5", local=True)
+        assert settings.price(None) == {other.removeprefix("discreet."): "0.5"}
+        settings.end(keep=True)
+        assert settings.price(None) == {one.removeprefix("discreet."): "0.01"}
+    settings.set("discreet.epsilon", None)
+    assert settings.price(None) == {"epsilon": "0.2"}  # as at the start, whichever price was set
+
+
+def test_what_is_set_for_the_session_outlasts_what_is_local(settings: SessionSettings) -> None:
+    settings.begin()
+    settings.set("discreet.epsilon", "0.3")
+    settings.set("discreet.epsilon", "5", local=True)
+    settings.end(keep=True)
+    assert settings.get("discreet.epsilon") == "0.3"
+
+
+def test_savepoints(settings: SessionSettings) -> None:
+    settings.begin()
+    settings.set("discreet.epsilon", "0.1")
+    settings.save("a")
+    settings.set("discreet.epsilon", "5")
+    settings.save("b")
+    settings.leave("a", keep=False)
+    assert settings.get("discreet.epsilon") == "0.1"
+    with pytest.raises(Refused):
+        settings.leave("b", keep=True)
+    settings.set("discreet.epsilon", "0.3")
+    settings.leave("a", keep=False)
+    settings.leave("a", keep=True)
+    settings.end(keep=True)
+    assert settings.get("discreet.epsilon") == "0.1"
+    settings.begin()
+    for _ in range(MOST_POINTS):
+        settings.save("c")
+    with pytest.raises(Refused):
+        settings.save("c")
 
 
 def test_everything_is_listed(settings: SessionSettings) -> None:

@@ -19,6 +19,7 @@ from discreet.pgwire.startup_options import first_settings
         ({"options": "-cdiscreet.within=n=25,\\ v=1"}, {"discreet.within": "n=25, v=1"}),
         ({"application_name": "x", "_pq_.y": "z"}, {"application_name": "x"}),
         ({"client_encoding": "LATIN1", "TimeZone": "Asia/Tokyo"}, {"timezone": "UTC"}),
+        ({"options": "-c discreet.rho=1 -c discreet.epsilon=0.1"}, {"discreet.epsilon": "0.1"}),
         ({"discreet.scans": "declared"}, {"discreet.scans": "declared"}),
     ],
 )

@@ -289,6 +289,11 @@ class Session:
         if self._status == "I":
             cure = "BEGIN first."
             raise Refused(NO_TRANSACTION, "Expected a savepoint inside a transaction, got one outside.", cure)
+        name = words(one.text)[-1]
+        if one.kind is StatementKind.SAVEPOINT:
+            self._runner.settings.save(name)
+        else:
+            self._runner.settings.leave(name, keep=one.kind is StatementKind.RELEASE)
         if one.kind is StatementKind.ROLLBACK:
             self._status = "T"
         return StatementResult(tag=one.kind.name)

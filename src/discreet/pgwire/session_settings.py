@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from discreet.pgwire.sqlstates import Refused
+from discreet.pgwire.sqlstates import SAVEPOINT, TOO_LONG, Refused
 
 OWN = "discreet."
 PRICES = ("discreet.epsilon", "discreet.rho", "discreet.within")
 """Of these one counts: the one that was set last."""
 LONGEST = 1_000
+MOST_POINTS = 100
 SERVER_VERSION = "15.0"
 REPORTED = {
     "server_version": SERVER_VERSION,
@@ -150,8 +151,10 @@ class SessionSettings:
     first: dict[str, str] = field(default_factory=dict)
     """What the start of the session asked for: RESET goes back to it."""
     _now: dict[str, str] = field(default_factory=dict)
-    _before: dict[str, str] | None = None
-    _local: set[str] = field(default_factory=set)
+    _before: dict[str, str] = field(default_factory=dict)
+    _kept: dict[str, str] | None = None
+    """Inside a transaction, what its end keeps: all but what is local."""
+    _points: list[tuple[str, dict[str, str], dict[str, str]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._now = dict(self.first)
@@ -180,20 +183,18 @@ class SessionSettings:
         """
         key = _key(name)
         checked = None if value is None else self._checked(name, key, value)
-        if local:
-            if self._before is None:
-                return self.get(key) or ""
-            self._local.add(key)
-        if key in PRICES and checked is not None:
-            for other in PRICES:
-                self._now.pop(other, None)
-        if checked is None:
-            self._now.pop(key, None)
-            if key in self.first:
-                self._now[key] = self.first[key]
-        else:
-            self._now[key] = checked
+        changed = PRICES if key in PRICES else (key,)  # a price takes the place of the others
+        stated = self.first if checked is None else {key: checked}
+        if not local:
+            _restate(self._kept, stated, changed)
+        if not local or self._kept is not None:
+            _restate(self._now, stated, changed)
         return self.get(key) or ""
+
+    @property
+    def stated(self) -> dict[str, str]:
+        """What was set, by name in small letters."""
+        return dict(self._now)
 
     def _checked(self, name: str, key: str, value: str) -> str:
         if len(value) > LONGEST:
@@ -213,24 +214,42 @@ class SessionSettings:
     def reset_all(self) -> None:
         """Goes back to the start of the session."""
         self._now = dict(self.first)
+        self._kept = None if self._kept is None else dict(self.first)
 
     def begin(self) -> None:
         """Remembers what a rollback brings back."""
-        self._before = dict(self._now)
-        self._local = set()
+        self._before, self._kept, self._points = dict(self._now), dict(self._now), []
+
+    def save(self, name: str) -> None:
+        """Remembers what a rollback to a savepoint brings back.
+
+        Raises:
+            Refused: there are too many.
+        """
+        if len(self._points) >= MOST_POINTS:
+            raise Refused(TOO_LONG, f"Expected at most {MOST_POINTS} savepoints, got more.", "release some.")
+        self._points.append((name, dict(self._now), dict(self._kept or {})))
+
+    def leave(self, name: str, *, keep: bool) -> None:
+        """Forgets a savepoint and those after it, or without `keep` goes back to it.
+
+        Raises:
+            Refused: there is none of this name.
+        """
+        place = max((i for i, (held, _, _) in enumerate(self._points) if held == name), default=None)
+        if place is None:
+            raise Refused(
+                SAVEPOINT, f"Expected a savepoint of this transaction, got {name!r}.", "SAVEPOINT name first."
+            )
+        if not keep:
+            self._now, self._kept = (dict(held) for held in self._points[place][1:])
+        del self._points[place + (not keep) :]
 
     def end(self, *, keep: bool) -> None:
         """Ends the transaction: without `keep` all is as before it, with it all but what was local."""
-        if self._before is None:
-            return
-        if keep:
-            for name in self._local:
-                self._now.pop(name, None)
-                if name in self._before:
-                    self._now[name] = self._before[name]
-        else:
-            self._now = self._before
-        self._before = None
+        if self._kept is not None:
+            self._now = self._kept if keep else self._before
+        self._kept = None
 
     def everything(self) -> list[tuple[str, str]]:
         """All names and values, for SHOW ALL and pg_settings."""
@@ -261,6 +280,14 @@ def amounts(shown: str) -> dict[str, str]:
     {'n': '25', 'v': '0.5'}
     """
     return {name.strip(): amount.strip() for name, _, amount in (part.partition("=") for part in shown.split(","))}
+
+
+def _restate(held: dict[str, str] | None, stated: Mapping[str, str], names: Iterable[str]) -> None:
+    """Makes some settings what is stated of them, and takes the others of these away."""
+    for name in names if held is not None else ():
+        held.pop(name, None)
+        if name in stated:
+            held[name] = stated[name]
 
 
 def _key(name: str) -> str:

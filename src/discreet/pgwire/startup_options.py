@@ -25,7 +25,6 @@ def first_settings(params: Mapping[str, str], user: str) -> dict[str, str]:
     stated = [
         (name, value) for name, value in params.items() if name not in NOT_SETTINGS and not name.startswith("_pq_.")
     ]
-    found: dict[str, str] = {}
     for name, value in [*stated, *_options(params.get("options", ""))]:
         try:
             made.set(name, value)
@@ -33,8 +32,7 @@ def first_settings(params: Mapping[str, str], user: str) -> dict[str, str]:
             if name.lower().startswith("discreet."):
                 raise
             continue  # what is fixed stays as it is, and the client is told how it is
-        found[name.lower()] = made.get(name) or ""
-    return found
+    return made.stated
 
 
 def _options(text: str) -> Iterator[tuple[str, str]]:
