@@ -43,6 +43,8 @@ TABLES = {
         ("SELECT * FROM people WHERE 'a' = 'b'", LookAround.NOTHING),
         ("SELECT * FROM people WHERE 1 = 1", LookAround.ROWS),
         ("SELECT COUNT(*) FROM people WHERE 1 = 1.0", LookAround.QUESTION),
+        ("SELECT COUNT(*) FROM people WHERE 1 = 0", LookAround.QUESTION),  # one row of 0
+        ("SELECT plan, COUNT(*) FROM people WHERE 1 = 0 GROUP BY plan", LookAround.NOTHING),
         ("SELECT COUNT(*) FROM people WHERE 1 = 01 AND 1 = '01'", LookAround.QUESTION),
     ],
 )
@@ -66,13 +68,21 @@ def shown(sql: str) -> list[tuple[object, ...]]:
 
 def test_declared_keys_and_bounds() -> None:
     assert shown("SELECT DISTINCT plan FROM people") == [("free",), ("95%",)]
-    assert shown("SELECT plan FROM people GROUP BY plan ORDER BY plan DESC LIMIT 1") == [("95%",)]
+    assert shown("SELECT plan FROM people GROUP BY plan ORDER BY plan DESC LIMIT 1") == [("free",)]
+    assert shown("SELECT DISTINCT plan AS p FROM people ORDER BY 1") == [("95%",), ("free",)]
+    assert shown("SELECT DISTINCT p FROM (SELECT plan AS p FROM people) AS t FETCH FIRST 1 ROW ONLY") == [("free",)]
     assert shown("SELECT MIN(age), MAX(age) AS oldest FROM people") == [(0, 100)]
     for sql in (
         "SELECT DISTINCT name FROM people",
         "SELECT DISTINCT plan FROM people WHERE age > 3",
         "SELECT DISTINCT plan FROM people LIMIT 1 OFFSET 1",
         "SELECT DISTINCT plan, name FROM people",
+        "SELECT DISTINCT plan FROM people ORDER BY LENGTH(plan)",
+        "SELECT DISTINCT plan FROM people LIMIT 1 + 1",
+        "SELECT DISTINCT ON (age) plan FROM people",
+        "SELECT plan FROM people GROUP BY plan, age",
+        "SELECT plan FROM people GROUP BY plan HAVING plan > 'f'",
+        "SELECT DISTINCT plan FROM (SELECT plan FROM people WHERE age > 3) AS t",
         "SELECT MIN(name) FROM people",
     ):
         with pytest.raises(Refused):

@@ -7,7 +7,7 @@ declared, keys and bounds, for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -55,7 +55,10 @@ def asks_for_nothing(tree: exp.Select) -> bool:
     if isinstance(count, exp.Literal) and count.name == "0":
         return True
     where = tree.args.get("where")
-    return where is not None and any(_is_false(part) for part in _conjuncts(where.this))
+    if where is None or not any(_is_false(part) for part in _conjuncts(where.this)):
+        return False
+    is_total = any(item.find(exp.AggFunc) is not None for item in tree.expressions) and not tree.args.get("group")
+    return not is_total  # which has one row of no rows
 
 
 def _conjuncts(node: exp.Expression) -> list[exp.Expression]:
@@ -118,25 +121,51 @@ def from_declaration(scan: LookAround, tree: exp.Select, tables: Mapping[str, De
     return StatementResult.of(found[0], found[1], notices=[note])
 
 
+KEYS_HAVE = {"expressions", "from_", "distinct", "group", "order", "limit"}
+"""The parts of a statement about keys: whatever else would leave some of them out."""
 Found = tuple[list[ColumnType], list[tuple[Any, ...]]]
 
 
 def _keys(tree: exp.Select, tables: Mapping[str, DeclaredTable]) -> Found | None:
     columns = declared_columns(tree, tables)
-    rest = any(tree.args.get(part) for part in ("where", "offset"))
-    if columns is None or len(columns) != 1 or columns[0].keys is None or rest:
+    if columns is None or len(columns) != 1 or columns[0].keys is None or not _shows_all(tree):
         return None
-    keys = list(columns[0].keys)
-    order = tree.args.get("order")
-    if order is not None and any(entry.args.get("desc") for entry in order.expressions):
-        keys.reverse()
-    return [ColumnType(columns[0].name, columns[0].oid)], [(key,) for key in _limited(tree, keys)]
-
-
-def _limited(tree: exp.Select, keys: Sequence[Any]) -> Sequence[Any]:
+    keys = _sorted(tree, columns[0])
     limit = tree.args.get("limit")
-    count = None if limit is None else limit.args.get("expression")
-    return keys[: int(count.name)] if isinstance(count, exp.Literal) and count.name.isdecimal() else keys
+    count = None if limit is None else limit.args.get("expression") or limit.args.get("count")
+    most = None if count is None else _constant(count)
+    if keys is None or (limit is not None and not isinstance(most, int)):
+        return None
+    return [ColumnType(columns[0].name, columns[0].oid)], [(key,) for key in keys[:most]]
+
+
+def _shows_all(tree: exp.Select) -> bool:
+    """Whether all keys are shown, each once: no clause leaves some out, and none is grouped by something else."""
+    named = _item_names(tree)
+    for select in tree.find_all(exp.Select):
+        parts = {name for name, value in select.args.items() if value}
+        if parts - (KEYS_HAVE if select is tree else {"expressions", "from_"}):
+            return False
+    distinct, group = tree.args.get("distinct"), tree.args.get("group")
+    grouped = [] if group is None else group.expressions
+    return (distinct is None or not distinct.args.get("on")) and all(one.name.casefold() in named for one in grouped)
+
+
+def _item_names(tree: exp.Select) -> set[str]:
+    """What the first item can be called by."""
+    item = tree.expressions[0]
+    return {item.alias_or_name.casefold(), item.unalias().name.casefold(), "1"}
+
+
+def _sorted(tree: exp.Select, column: DeclaredColumn) -> list[Any] | None:
+    """The keys in the order of a statement, of texts by their characters' numbers; None for another order."""
+    keys, order = list(column.keys or ()), tree.args.get("order")
+    if order is None:
+        return keys
+    entry = order.expressions[0]
+    if len(order.expressions) > 1 or entry.this.name.casefold() not in _item_names(tree) or None in keys:
+        return None
+    return sorted(keys, reverse=bool(entry.args.get("desc")))
 
 
 def _range(tree: exp.Select, tables: Mapping[str, DeclaredTable]) -> Found | None:
