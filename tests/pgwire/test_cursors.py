@@ -40,7 +40,17 @@ def test_rows_come_in_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    "sql", ["FETCH FROM c", "CLOSE c", "FETCH BACKWARD 1 FROM d", "FETCH PRIOR FROM d", "FETCH x y FROM d"]
+    "sql",
+    [
+        "FETCH FROM c",
+        "CLOSE c",
+        "FETCH BACKWARD 1 FROM d",
+        "FETCH PRIOR FROM d",
+        "FETCH x y FROM d",
+        "FETCH ABSOLUTE 2 FROM d",
+        "MOVE RELATIVE 0 IN d",
+        "FETCH 0 FROM d",
+    ],
 )
 def test_what_is_refused(sql: str) -> None:
     cursors = Cursors()

@@ -83,6 +83,14 @@ def test_long_statements_are_not_kept() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("text", ["/* /* */ ; SELECT 1 -- */", "/* /* */ SET discreet.epsilon = 5 -- */", "/*/*/"])
+def test_comments_inside_others_are_refused(text: str) -> None:
+    """PostgreSQL goes on to the end of the outer one: what is commented out was asked, and charged."""
+    with pytest.raises(Refused):
+        statements(text)
+    assert len(statements("SELECT '/* /*' -- /* /*")) == 1
+
+
 def test_limits() -> None:
     with pytest.raises(Refused):
         statements("x" * (LONGEST + 1))

@@ -17,7 +17,7 @@ _DECLARE = re.compile(
     r"(?:with(?:out)?\s+hold\s+)?for\s+(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-NOISE = ("in", "from", "forward", "next", "move", "fetch", "absolute", "relative")
+NOISE = ("in", "from", "forward", "next", "move", "fetch")
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Cursors:
             return said[-1], 1
         if rest == ["all"]:
             return said[-1], None
-        if len(rest) == 1 and rest[0].isdecimal():
+        if len(rest) == 1 and rest[0].isdecimal() and int(rest[0][:9]):  # 0 would be the last row again
             return said[-1], int(rest[0][:9])
         raise Refused.unsupported()
 

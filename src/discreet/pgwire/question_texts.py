@@ -13,11 +13,11 @@ from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable
-from discreet.pgwire.sqlstates import SYNTAX, TOO_DEEP, Refused
-from discreet.pgwire.statement_kinds import remembered, tokens
+from discreet.pgwire.sqlstates import SYNTAX, TOO_DEEP, TOO_LONG, Refused
+from discreet.pgwire.statement_kinds import LONGEST, remembered, tokens
 from discreet.pgwire.type_codes import ARRAYS, BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, OID, TEXT, TIMESTAMP, literal
 from discreet.statements.aggregate_functions import default_name, is_aggregate
 from discreet.statements.bounded_parser import parse_one
@@ -37,6 +37,7 @@ CATALOG_TYPES = dict.fromkeys(
 ) | dict.fromkeys(("attnum", "objsubid"), INT4)
 APART = ("", " ", "\n", "(", ")", ",", ";")
 """What makes no other word with a constant beside it."""
+MOST_PARAMETERS = 100_000
 SAMPLES: Mapping[int, Any] = {BOOL: True, INT4: 1, INT8: 1, OID: 1, FLOAT8: 1.5, NUMERIC: Decimal("1.5")}
 """What stands for a parameter before it is bound, by type."""
 
@@ -125,7 +126,8 @@ def in_our_words(text: str) -> str:
     found, end = [], 0
     for name, left, one, right in zip(held, held[1:], held[2:], held[3:], strict=False):
         plain = name.text.lower() in ("sum", "count") and name.token_type is not TokenType.STRING
-        if plain and (left.text, one.text, right.text) == ("(", "1", ")"):
+        number = one.token_type is TokenType.NUMBER
+        if plain and number and (left.text, one.text, right.text) == ("(", "1", ")"):
             found += [text[end : name.start], "COUNT(*)"]
             end = right.end + 1
     return "".join([*found, text[end:]])
@@ -135,12 +137,13 @@ def in_our_words(text: str) -> str:
 def parameters_of(text: str) -> int:
     """How many parameters a statement has: the largest number after a $."""
     held = tokens(text)
-    numbers = [
-        int(after.text)
-        for token, after in pairwise(held)
-        if token.token_type is TokenType.PARAMETER and after.text.isdecimal() and len(after.text) < 6
-    ]
-    return max(numbers, default=0)
+    numbers = [int(after.text) for token, after in pairwise(held) if _is_parameter(token, after)]
+    return max((number for number in numbers if number < MOST_PARAMETERS), default=0)
+
+
+def _is_parameter(token: Token, after: Token) -> bool:
+    """Whether two tokens are $ and a number: the tokenizer has @, of an absolute value, as the same kind."""
+    return token.text == "$" and token.token_type is TokenType.PARAMETER and after.text.isdecimal()
 
 
 def with_values(text: str, values: Sequence[Any]) -> str:
@@ -148,16 +151,22 @@ def with_values(text: str, values: Sequence[Any]) -> str:
 
     >>> with_values("age > $1 AND plan = $2", [18, "it's"]), with_values("10-$1", [-5])
     ("age > 18 AND plan = 'it''s'", '10- -5')
+
+    Raises:
+        Refused: one has no value, or the text would be too long.
     """
     held = tokens(text)
-    found, end = [], 0
+    found, end, length = [], 0, len(text)
     for token, after in pairwise(held):
-        if token.token_type is TokenType.PARAMETER and after.text.isdecimal():
+        if _is_parameter(token, after):
             place = int(after.text) - 1
             if not 0 <= place < len(values):
                 raise Refused(SYNTAX, f"Expected a value for ${after.text}, got none.", "bind one for each parameter.")
-            before = text[end : token.start]
-            found += [before, "" if before[-1:] in APART else " ", literal(values[place])]
+            before, constant = text[end : token.start], literal(values[place])
+            length += len(constant)
+            if length > LONGEST:
+                raise Refused(TOO_LONG, f"Expected at most {LONGEST:,} characters, got more.", "bind shorter values.")
+            found += [before, "" if before[-1:] in APART else " ", constant]
             end = after.end + 1
             found.append("" if text[end : end + 1] in APART else " ")
     return "".join([*found, text[end:]])

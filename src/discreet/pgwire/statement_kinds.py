@@ -107,7 +107,7 @@ def statements(text: str) -> list[Statement]:
     """The statements of a text, without the empty ones.
 
     Raises:
-        Refused: there are too many, or the text is too long, or its quotes have no end.
+        Refused: there are too many, the text is too long, its quotes have no end, or comments have others inside.
     """
     if len(text) > LONGEST:
         raise Refused(TOO_LONG, f"Expected at most {LONGEST:,} characters, got more.", "send a shorter statement.")
@@ -121,7 +121,11 @@ def statements(text: str) -> list[Statement]:
 
 def _parts(text: str) -> list[str]:
     """The text between semicolons that are no part of a quoted text, a name or a comment."""
-    ends = [found.start() for found in _SIGNS.finditer(text) if found["end"]]
+    signs = list(_SIGNS.finditer(text))
+    if any(found[0].startswith("/*") and "/*" in found[0][2:] for found in signs):
+        cure = "take the inner one out."
+        raise Refused(SYNTAX, "Expected comments without others inside, got one inside another.", cure)
+    ends = [found.start() for found in signs if found["end"]]
     return [text[start:end] for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(text)], strict=True)]
 
 

@@ -111,7 +111,7 @@ def _number(value: float | Decimal) -> str:
     if not exact.is_finite() or abs(exact.adjusted()) > LONGEST_NUMBER:
         raise BadValue("Expected a number that can be written out, got another one.")
     shown = format(exact, "f")
-    return f"{shown}.0" if isinstance(value, float) and "." not in shown else shown
+    return shown if "." in shown else f"{shown}.0"  # a whole number would have whole quotients
 
 
 def _no_list(value: object) -> str:

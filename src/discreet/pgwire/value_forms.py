@@ -236,7 +236,7 @@ def _from_text(shown: str, oid: int) -> Any:
     if oid in WHOLE:
         return int(shown)
     if oid in REAL:
-        return float(shown)
+        return struct.unpack(REAL[oid], struct.pack(REAL[oid], float(shown)))[0]
     return FROM_TEXT.get(oid, str)(shown)
 
 
