@@ -134,7 +134,7 @@ def _keys(tree: exp.Select, tables: Mapping[str, DeclaredTable]) -> Found | None
     limit = tree.args.get("limit")
     count = None if limit is None else limit.args.get("expression") or limit.args.get("count")
     most = None if count is None else _constant(count)
-    if keys is None or (limit is not None and not isinstance(most, int)):
+    if keys is None or isinstance(most, str) or (limit is not None and most is None):
         return None
     return [ColumnType(columns[0].name, columns[0].oid)], [(key,) for key in keys[:most]]
 

@@ -185,9 +185,9 @@ class SessionSettings:
         checked = None if value is None else self._checked(name, key, value)
         changed = PRICES if key in PRICES else (key,)  # a price takes the place of the others
         stated = self.first if checked is None else {key: checked}
-        if not local:
+        if self._kept is not None and not local:
             _restate(self._kept, stated, changed)
-        if not local or self._kept is not None:
+        if self._kept is not None or not local:
             _restate(self._now, stated, changed)
         return self.get(key) or ""
 
@@ -282,9 +282,9 @@ def amounts(shown: str) -> dict[str, str]:
     return {name.strip(): amount.strip() for name, _, amount in (part.partition("=") for part in shown.split(","))}
 
 
-def _restate(held: dict[str, str] | None, stated: Mapping[str, str], names: Iterable[str]) -> None:
+def _restate(held: dict[str, str], stated: Mapping[str, str], names: Iterable[str]) -> None:
     """Makes some settings what is stated of them, and takes the others of these away."""
-    for name in names if held is not None else ():
+    for name in names:
         held.pop(name, None)
         if name in stated:
             held[name] = stated[name]
