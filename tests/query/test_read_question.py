@@ -296,6 +296,9 @@ LIMITS: dict[str, Any] = {
     "values": asked(COUNT, by={"columns": ["age"], "keys": {"age": list(range(100_001))}}),
     "operations, columns and other objects": asked([["s", {"sum": [{"greatest": [[{"column": "age"}] * 4001]}]}]]),
     "a list of 0 to 100": asked([["s", {"sum": [{"greatest": [[{"column": "age"}] * 101]}]}]]),
+    "at most 10,000 values in lists": asked(
+        [[f"n{i}", {"count_star": [{"in_values": [{"column": "age"}, list(range(1000))]}]}] for i in range(11)]
+    ),
     "a list of 0 to 1,000": asked([["n", {"count_star": [{"in_values": [{"column": "age"}, list(range(1001))]}]}]]),
     "tables in each other": {"version": 1, "question": {"from": united(21), "aggregates": COUNT}},
     "groups in all": {

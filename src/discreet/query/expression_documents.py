@@ -99,6 +99,9 @@ TYPES: dict[str, dt.DataType] = {
 MOST_OPERANDS: dict[type[ops.Node], int] = dict.fromkeys((ops.InValues, ops.SearchedCase, ops.SimpleCase), 1000)
 FEW_OPERANDS = 100
 """Of other operations: checking them takes the square of their number."""
+LISTING = frozenset(NAMES[operation] for operation in MOST_OPERANDS)
+MOST_LISTED = 10_000
+"""Values of all these lists together: each is checked and compiled in about half a millisecond."""
 CONSTANTS = ("real", "date", "timestamp", "interval", "decimal", "list", "typed", "null")
 """Constants that are no plain value of JSON."""
 
@@ -195,6 +198,23 @@ def _value_part(value: Any, *, after: bool) -> Any:
         return {"list": [_value_part(one, after=after) for one in value]}
     cure = "use numbers, text, truth values, dates and times."
     raise InvalidQuery(expected("a constant that a document has", "constant", type(value).__name__, cure))
+
+
+def checked_lists(whole: DocumentPart) -> DocumentPart:
+    """A document whose operations list few enough values, in all of them together."""
+    left, count = [whole.value], 0
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            lists = [one[name] for name in LISTING & one.keys() if isinstance(one[name], list)]
+            count += sum(len(part) for listed in lists for part in listed if isinstance(part, list))
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+    if count > MOST_LISTED:
+        cure = "ask for less at a time, or compare with the ends of ranges."
+        raise InvalidQuery(expected(f"at most {MOST_LISTED:,} values in lists and cases", "size", f"{count:,}", cure))
+    return whole
 
 
 def read_expression(

@@ -39,7 +39,7 @@ from discreet.planning.group_keys import UNKNOWN, UNKNOWN_BY_COUNT
 from discreet.query.batch import batch
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.document_parts import CURE, DocumentPart, difference, same, whole_document
-from discreet.query.expression_documents import read_number
+from discreet.query.expression_documents import checked_lists, read_number
 from discreet.query.grouping_sets_question import stacked
 from discreet.query.listed_batch_question import ListedBatchQuestion
 from discreet.query.private_groups import PrivateGroups
@@ -111,7 +111,7 @@ def question(document: Mapping[str, Any], tables: Mapping[str, Known]) -> Asked:
         if not isinstance(name, str) or not isinstance(table, Known):
             cure = "hand in protected tables, dp.public(...) and dp.public_keys(...), by the names in the document."
             raise InvalidParameter(expected("a table", str(name), type(table).__name__, cure))
-    whole = whole_document(document)
+    whole = checked_lists(whole_document(document))
     try:
         found = _Reader(tables).read(whole)
         again = found.document()
