@@ -7,8 +7,10 @@ a thousand times over, an engine that trusts the file drops all of them for `v >
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -220,3 +222,94 @@ def test_statistics_of_old_writers_decide_nothing(tmp_path: Path, ask: Ask, seen
         assert l1_distances(totals[-1], DuckDB(file, None).totals(plan)) == [0] * len(plan.blocks)
     for distance, block in zip(l1_distances(*totals), plan.blocks, strict=True):
         assert distance <= block.sensitivity
+
+
+def midnight(month: int, day: int) -> datetime.datetime:
+    return datetime.datetime(2020, month, day)  # noqa: DTZ001 (as files have it)
+
+
+Seen = Callable[[pa.Table, Path], Any]
+
+
+def old_file(data: pa.Table, path: Path) -> str:
+    pq.write_table(data, path, store_schema=False, use_dictionary=False, use_deprecated_int96_timestamps=True)
+    return str(with_old_statistics(path))
+
+
+def old_view(data: pa.Table, path: Path, where: str = "") -> Any:
+    connection = ibis.duckdb.connect()
+    connection.raw_sql(f"CREATE VIEW v AS SELECT * FROM read_parquet('{old_file(data, path)}') {where}")  # noqa: S608 (ours)
+    return connection.table("v")
+
+
+OLD: dict[str, Seen] = {
+    "a file": old_file,
+    "a view": old_view,
+    "a view of some rows": lambda data, path: old_view(data, path, "WHERE v IS NOT NULL"),
+}
+EARLY, LATE = midnight(1, 1), [midnight(10, 13) + datetime.timedelta(days=i) for i in range(100)]
+CLIPPED: dict[str, tuple[pa.DataType, list[Any], Any, Any, Ask]] = {
+    "decimal": (
+        pa.decimal128(38, 2),
+        [Decimal("1.00"), Decimal("5.00")],
+        Decimal("3.00"),
+        (0, 4),
+        lambda t: t.filter(t.v > 4.5).count(),
+    ),
+    "moment": (
+        pa.timestamp("us"),
+        [EARLY, LATE[60]],
+        midnight(6, 1),
+        ("2019-01-01", "2020-11-30"),
+        lambda t: t.group_by(m=t.v.month(), keys={"m": [1, 6, 11, 12]}).agg(n=t.v.count()),
+    ),
+}
+"""A type, what a file has of it many times, what hides the larger of them by signed bytes, bounds, and a question."""
+
+
+@pytest.mark.parametrize("seen", OLD)
+@pytest.mark.parametrize("name", CLIPPED)
+def test_statistics_of_old_writers_clip_nothing(tmp_path: Path, name: str, seen: str) -> None:
+    """By signed bytes 3.00 is above 5.00: one of it had DuckDB leave everybody's 5.00 as it is, beyond its bounds."""
+    kind, base, added, bounds, ask = CLIPPED[name]
+    totals = []
+    for rows in (base * 200, [*(base * 200), added]):
+        data = pa.table({"v": pa.array(rows, kind)})
+        plan = plan_of(ask(protected(data, bounds={"v": bounds})), epsilon=1)
+        totals.append(DuckDB(data, None).totals(plan))
+        old = DuckDB(OLD[seen](data, tmp_path / "old.parquet"), None)
+        assert l1_distances(totals[-1], old.totals(plan)) == [0] * len(plan.blocks)
+    for distance, block in zip(l1_distances(*totals), plan.blocks, strict=True):
+        assert distance <= block.sensitivity
+
+
+def test_statistics_of_old_writers_leave_no_unit_out(tmp_path: Path) -> None:
+    """Units meet by their least and largest: a row group that seems to have none between these is passed over."""
+    data = pa.table({"v": pa.array([EARLY, *LATE, midnight(6, 1)], pa.timestamp("us"))})
+    old = old_view(data, tmp_path / "old.parquet")
+    old.get_backend().create_table("late", pa.table({"v": pa.array(LATE, pa.timestamp("us"))}))
+    budget = dp.Budget(epsilon=1)
+    first, second = (
+        dp.protect(table, unit="v", max_rows=1, budget=budget, name=name)
+        for name, table in {"old": old, "late": old.get_backend().table("late")}.items()
+    )
+    question: Any = first.join(second.select("v"), ["v"]).agg(n=lambda t: t.count())
+    [found] = question._source._engine.totals(plan_of(question, epsilon=1))
+    assert found.tolist() == [[len(LATE)]]
+
+
+@pytest.mark.parametrize("seen", OLD)
+def test_statistics_of_old_writers_leave_no_step_out(tmp_path: Path, seen: str) -> None:
+    data = pa.table({"v": pa.array([EARLY, *LATE, midnight(6, 1)], pa.timestamp("us"))})
+    plan = plan_of(protected(data).count(), epsilon=1)
+    engine = DuckDB(OLD[seen](data, tmp_path / "old.parquet"), None)
+    [found] = engine.since("v", LATE[0]).totals(plan)
+    assert found.tolist() == [[len(LATE)]]
+
+
+@pytest.mark.parametrize("name", CLIPPED)
+def test_the_attack_works_on_the_raw_statistics_of_old_writers(tmp_path: Path, name: str) -> None:
+    kind, base, added, *_ = CLIPPED[name]
+    data = pa.table({"v": pa.array([*(base * 200), added], kind)})
+    raw = old_view(data, tmp_path / "old.parquet")
+    assert not raw.filter(raw.v > added).count().to_pyarrow().as_py()

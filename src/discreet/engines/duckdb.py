@@ -37,7 +37,7 @@ from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
 from discreet.engines.relational_operations import column_names
 from discreet.engines.statement_cache import SEPARATOR, Statements, with_scans
 from discreet.errors import InvalidParameter, expected
-from discreet.language.input_barrier import NAME
+from discreet.language.input_barrier import NAME, computed
 from discreet.planning.batches import ROWS, of_size
 from discreet.planning.group_key_file import KeyFile
 from discreet.planning.group_keys import Keys
@@ -105,6 +105,10 @@ class DuckDB(Connected):
     def _binary_text(self, name: str) -> str:
         """Of views, which may read files, a computed text, for which a file has no statistics."""
         return super()._binary_text(computed_text(name) if self._of_views else name)
+
+    def _with_own_statistics(self, column: ir.Value) -> ir.Value:
+        """Of views, which may read timestamps of 96 bits, a computed moment."""
+        return computed(column) if self._of_views and column.type().is_timestamp() else column
 
     def _to_sql(self, expression: ir.Table) -> str:
         names = column_names(expression)

@@ -13,11 +13,12 @@ Relies on
 Proof
     concat of a text with the empty one is that text; where it is NULL, CASE is NULL. Writers of before 2018 left the
     least and the largest text of a row group by signed bytes, with "é" below "b": then both are one person's to choose,
-    and a row group in which no text seems to lie is passed over, with the rows of everybody. As t, `t || ''`, coalesce,
-    substring, a collation or a cast, DuckDB still sees the column. So it does as it makes joins of INTERSECT and
-    EXCEPT: it compares what is left of `x COLLATE C` by then, the column x, by the collation with which that was
-    created. With NOCASE a row of "north" hid one of "North", another unit's, and one unit those of any number of
-    others. All other comparisons get their collation when a statement is read.
+    and a row group in which no text seems to lie is passed over, with the rows of everybody. So they left those of
+    timestamps in 96 bits, and CASE is enough to hide these. As t, `t || ''`, coalesce, substring, a collation or a
+    cast, DuckDB still sees the column. So it does as it makes joins of INTERSECT and EXCEPT: it compares what is left
+    of `x COLLATE C` by then, the column x, by the collation with which that was created. With NOCASE a row of "north"
+    hid one of "North", another unit's, and one unit those of any number of others. All other comparisons get their
+    collation when a statement is read.
 Rounding
     None.
 Source
@@ -26,6 +27,8 @@ Mutant
     texts-by-statistics: a text of a file is read as it is; killed by test_statistics_of_old_writers_decide_nothing.
     sets-by-collation: rows of two tables are compared by the collations of their columns; killed by
     test_rows_of_two_tables_are_compared_byte_by_byte.
+    steps-by-statistics: a timestamp in 96 bits is read as it is; killed by
+    test_statistics_of_old_writers_leave_no_step_out.
     one-text-fails-a-file: a text that is not UTF-8 is refused; killed by
     test_bytes_of_a_file_that_are_not_utf_8_are_question_marks.
 """
@@ -37,6 +40,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.engines.decimal_digits import column_within_digits
+from discreet.engines.parquet_columns import OLD_TIMESTAMP
 
 TOTAL = "utf8_validation='replace'"
 """Each byte that is not UTF-8 is read as "?". By default one such row makes every look at its column fail."""
@@ -63,9 +67,11 @@ def _computed(table: ir.Table) -> ops.Node:
 
 
 def column_of_file(name: str, kind: str) -> str:
-    """A column of a file, by its quoted name: texts as computed values, zoned nanoseconds in a type that Ibis knows,
-    decimals of as many digits as they say.
+    """A column of a file, by its quoted name: texts and timestamps in 96 bits as computed values, zoned nanoseconds in
+    a type that Ibis knows, decimals of as many digits as they say.
     """
+    if kind == OLD_TIMESTAMP:
+        return f"CASE WHEN {name} IS NOT NULL THEN {name} END AS {name}"
     if kind.startswith("DECIMAL("):
         return f"{column_within_digits(name, kind)} AS {name}"
     if "TZ_NS" in kind:  # which rounds: `lossy_types`

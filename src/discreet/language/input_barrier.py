@@ -14,8 +14,10 @@ Proof
     For a real x: x - x is 0 where x is finite and NaN otherwise, so the first branch takes finite values and clips
     them; the next two take the infinities; NaN and NULL match no branch and give NULL. The test is on a computed value,
     for which a file has no statistics. For other kinds the branches compare with two constants and exhaust the values
-    that are not NULL; of timestamps in nanoseconds what they compare is a computed value, too. The casts widen, or are
-    guarded by the branch and by TRY_CAST (unsigned 64-bit integers, decimals beyond the doubles).
+    that are not NULL; of decimals, dates and timestamps what they compare is a computed value, too. Statistics of these
+    can be wrong: writers of before 2018 ordered decimals and timestamps of 96 bits by signed bytes, and DuckDB leaves
+    -infinity out of those of nanoseconds. Then one person's value would decide whether others' are clipped. The casts
+    widen, or are guarded by the branch and by TRY_CAST (unsigned 64-bit integers, decimals beyond the doubles).
 Rounding
     Decimals become the nearest double before they are clipped.
 Source
@@ -23,8 +25,11 @@ Source
     statistics ignore NaN.
 Mutant
     nan-through: the finite branch is taken without its test; killed by test_hostile_reals_become_null_or_bounds.
-    nanoseconds-by-statistics: timestamps in nanoseconds are compared as they are; killed by
-    test_no_row_changes_how_another_is_read.
+    moments-by-statistics: dates and timestamps are compared as they are; killed by
+    test_statistics_of_old_writers_clip_nothing.
+    decimals-by-statistics: decimals are compared as they are; killed by test_statistics_of_old_writers_clip_nothing.
+    units-by-statistics: timestamps that are units are compared as they are; killed by
+    test_statistics_of_old_writers_leave_no_unit_out.
     columns-as-keywords: names of columns are names of arguments; killed by
     test_a_column_may_have_the_name_of_a_parameter.
     wide-units-as-they-are: a unit of more than 64 bits keeps its type; killed by
@@ -50,9 +55,6 @@ from discreet.language.checked_expressions import DTYPES, FULL_INTEGER, FULL_REA
 from discreet.language.literals import constant
 from discreet.privacy.declaration import Bound
 from discreet.sensitivity.intervals import LARGEST_INT, Interval
-
-NANOSECONDS = 9
-"""The digits of a second in the finest timestamps."""
 
 UNIT = "__discreet_unit_"
 """Prefix of the columns that hold the unit throughout a query; the analyst cannot name them."""
@@ -170,7 +172,7 @@ def unit_column(column: Any) -> ir.Value:
     if _is_wide(dtype):
         return column.cast(dt.string)
     if not dtype.is_floating():
-        return column
+        return computed(column) if dtype.is_timestamp() else column
     infinite = [ibis.literal(end, type=dtype) for end in (float("inf"), float("-inf"))]
     finite = ((column - column) == 0.0, (column + ibis.literal(0.0, type=dtype)).cast(dtype))
     return ibis.cases(finite, *((column == end, end) for end in infinite))
@@ -203,16 +205,21 @@ def _is_wide(dtype: dt.DataType) -> bool:
     return dtype.is_uuid() or (dtype.is_decimal() and dtype.precision is not None)
 
 
+def computed(column: Any) -> ir.Value:
+    """The same values, computed, for which a file has no statistics."""
+    return ibis.cases((column.notnull(), column))
+
+
 def guarded(column: Any, kind: Kind, bounds: tuple[Bound, Bound] | None) -> ir.Value:
     """One raw column behind the barrier."""
+    if column.type().is_decimal() or kind in MOMENTS:
+        column = computed(column)
     if kind is Kind.REAL:
         return _guarded_real(column, interval_of(kind, bounds) or FULL_REAL)
     if kind is Kind.INTEGER:
         return _guarded_integer(column, interval_of(kind, bounds) or FULL_INTEGER)
     # Seconds and milliseconds reach further than microseconds, and a plain cast of such a moment raises.
     value = column.try_cast(DTYPES[kind]) if kind is Kind.TIMESTAMP else cast(column, kind)
-    if column.type().is_timestamp() and column.type().scale == NANOSECONDS:
-        value = value + ibis.interval(seconds=0)  # DuckDB leaves -infinity out of the statistics of such a column
     if kind in MOMENTS:
         low, high = (constant(end).expr for end in bounds or MOMENTS[kind])
         return ibis.cases((value < low, low), (value > high, high), (value.notnull(), value))
