@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from enum import Enum
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +28,15 @@ from discreet.exact.amounts import (
     sums,
 )
 
+HOUR = np.timedelta64(1, "h")
+"""Which NumPy counts among its integers."""
+
+
+class Constant(float, Enum):
+    """A number whose text is its name."""
+
+    HALF = 0.5
+
 
 @pytest.mark.parametrize(
     ("value", "exact"),
@@ -46,6 +56,7 @@ from discreet.exact.amounts import (
         (np.longdouble("0.1"), Fraction(1, 10)),
         (np.int64(7), Fraction(7)),
         (np.uint8(255), Fraction(255)),
+        (Constant.HALF, Fraction(1, 2)),
     ],
 )
 def test_a_number_means_what_it_prints(value: object, exact: Fraction) -> None:
@@ -64,7 +75,7 @@ def test_every_float_means_its_decimal(value: float) -> None:
     assert float(fraction("epsilon", value)) == value
 
 
-@pytest.mark.parametrize("value", [True, False, np.True_, "1", b"1", None, [1], np.array([1.0]), object])
+@pytest.mark.parametrize("value", [True, False, np.True_, "1", b"1", None, [1], np.array([1.0]), object, HOUR])
 def test_what_is_no_number_is_refused(value: object) -> None:
     with pytest.raises(InvalidParameter, match=r"^Expected a number, got epsilon=[\s\S]*Hint: .*epsilon=0\.5"):
         fraction("epsilon", value)
@@ -253,7 +264,7 @@ def test_sums_are_enclosed_and_stay_short() -> None:
     assert sums([*many, *(-one for one in many)])[0] <= 0 <= sums([*many, *(-one for one in many)])[1]
 
 
-@pytest.mark.parametrize("value", [True, 1.0, "1", None, np.float64(2), np.array([1, 2])], ids=repr)
+@pytest.mark.parametrize("value", [True, 1.0, "1", None, np.float64(2), np.array([1, 2]), HOUR], ids=repr)
 def test_what_is_no_whole_number_is_refused(value: object) -> None:
     with pytest.raises(InvalidParameter, match="Expected a whole number, got n="):
         amounts.whole_number("n", value)

@@ -16,6 +16,7 @@ from discreet.clustering.point_oracle import PointOracle, Reals
 from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.synopsis import best
 from discreet.errors import InvalidParameter, expected, shown
+from discreet.exact.amounts import is_whole
 from discreet.exact.given_values import values
 
 MOST_CLUSTERS = 10_000
@@ -57,7 +58,7 @@ def clusters_of(number: object, size: int | None) -> int:
 
 
 def _whole(name: str, value: object, most: int) -> int:
-    number = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else 0
+    number = int(value) if is_whole(value) else 0
     if not 1 <= number <= most:
         raise InvalidParameter(expected(f"a whole number from 1 to {most:,}", name, value, f"write {name}=5."))
     return number
@@ -157,7 +158,7 @@ def axes_of(columns: Sequence[int] | None, number: int) -> tuple[int, ...]:
     if columns is None:
         return tuple(range(min(2, number)))
     values("columns", columns, f"give one or two indices from 0 to {number - 1}, columns=(0, 1).")
-    whole = [isinstance(column, int | np.integer) and not isinstance(column, bool) for column in columns]
+    whole = [is_whole(column) for column in columns]
     if not 1 <= len(columns) <= 2 or not all(whole) or not all(0 <= column < number for column in columns):
         cure = f"give one or two indices from 0 to {number - 1}, columns=(0, 1)."
         raise InvalidParameter(expected("columns to draw", "columns", columns, cure))

@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Iterable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from typing import TypeGuard
 
 from discreet.errors import InvalidParameter, expected
 
@@ -52,7 +53,7 @@ def fraction(name: str, value: object) -> Fraction:
 
 def _converted(name: str, value: object) -> Fraction:
     cure = f"write {name} as a finite number, for example {name}=0.5."
-    if isinstance(value, bool) or not isinstance(value, numbers.Number | Decimal):
+    if isinstance(value, bool) or not isinstance(value, numbers.Number | Decimal) or _is_span(value):
         raise InvalidParameter(expected("a number", name, value, cure))
     if isinstance(value, numbers.Rational):
         # int(): NumPy's integers are Rational too, and inside of a Fraction they would wrap around.
@@ -64,9 +65,25 @@ def _converted(name: str, value: object) -> Fraction:
         if value and (abs(value.adjusted()) > PLACES or len(value.as_tuple().digits) > 2 * PLACES + 1):
             raise InvalidParameter(_too_long(name))
         return Fraction(value)
-    if isinstance(value, numbers.Real) and math.isfinite(value):
+    if isinstance(value, float) and math.isfinite(value):
+        return Fraction(float.__repr__(value))  # not its text, which may be the name of a constant
+    if isinstance(value, numbers.Real) and hasattr(value, "dtype") and math.isfinite(value):
         return Fraction(str(value))
     raise InvalidParameter(expected("a finite number", name, value, cure))
+
+
+def _is_span(value: object) -> bool:
+    """Whether it is a span of time of NumPy's, whose class is one of its whole numbers."""
+    return getattr(getattr(value, "dtype", None), "kind", "") == "m"
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether it is a whole number of Python or NumPy: no bool, and no span of time.
+
+    >>> is_whole(3), is_whole(True), is_whole(3.0)
+    (True, False, False)
+    """
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and not _is_span(value)
 
 
 def _too_long(name: str) -> str:
@@ -153,7 +170,7 @@ def whole_number(name: str, value: object) -> int:
     >>> whole_number("t", -3)
     -3
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+    if not is_whole(value):
         raise InvalidParameter(expected("a whole number", name, value, f"write it as an int: {name}=3."))
     return int(value)
 

@@ -18,6 +18,8 @@ Source
 Mutant
     any-loop-is-a-list: whatever can be gone through counts as values; killed by
     test_values_that_have_to_be_fetched_are_no_list.
+    masks-inside-of-lists: lists of masked arrays are taken for lists of numbers; killed by
+    test_masked_entries_are_found_in_lists_and_made_by_readers.
 """
 
 from __future__ import annotations
@@ -71,11 +73,22 @@ def array_of(name: str, given: Any) -> NDArray[Any]:
 
     cure = "give one number, or an array or a list of numbers, none of them masked."
     try:
-        if not np.ma.is_masked(given):
-            return np.asarray(given)
-    except (TypeError, ValueError):
+        if not _has_masked(given):
+            array = np.asanyarray(given)  # a masked one, where what is given makes one of itself
+            if not np.ma.is_masked(array):
+                return np.asarray(array)
+    except (TypeError, ValueError, RecursionError):
         pass
     raise InvalidParameter(expected("numbers", name, f"<{type(given).__name__}>", cure))
+
+
+def _has_masked(given: object) -> bool:
+    """Whether a list, or one inside of it, holds masked entries: of these NumPy takes what is behind the mask."""
+    import numpy as np
+
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes | bytearray | range | memoryview):
+        return any(_has_masked(one) for one in given if type(one) not in (int, float))
+    return bool(np.ma.is_masked(given))
 
 
 def place_to_write(given: object, example: str) -> str:

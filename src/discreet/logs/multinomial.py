@@ -38,7 +38,7 @@ import pyarrow as pa
 
 from discreet.curator.protect import protect
 from discreet.errors import InvalidParameter, expected, nearest_name
-from discreet.exact.amounts import decimal_text, fraction, positive
+from discreet.exact.amounts import decimal_text, fraction, is_whole, positive
 from discreet.ledger.budget import Budget
 from discreet.logs.integer_programs import OBJECTIVES, choose
 from discreet.logs.log_columns import check_user, columns_of
@@ -185,7 +185,7 @@ def _counts(stated: object) -> dict[Any, int] | None:
     if not isinstance(stated, Mapping):
         raise InvalidParameter(expected("a dict of row counts by item", "output_counts", stated, cure))
     for number in stated.values():
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number <= MOST_DRAWN:
+        if not is_whole(number) or not 0 <= number <= MOST_DRAWN:
             raise InvalidParameter(expected("whole numbers of 0 or more", "output_counts", number, cure))
     return {name: int(number) for name, number in stated.items()}
 

@@ -38,7 +38,7 @@ from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, decimal_text
+from discreet.exact.amounts import at_least_one, decimal_text, is_whole
 from discreet.exact.given_values import array_of
 from discreet.noise.certified_comparison import real
 
@@ -70,7 +70,7 @@ class Categories:
             InvalidParameter: there are fewer than two, or one is listed twice.
         """
         cure = "list the possible values, or give their number: categories=2."
-        if isinstance(categories, int | np.integer) and not isinstance(categories, bool):
+        if is_whole(categories):
             if categories < 2:
                 raise InvalidParameter(expected("two categories or more", "categories", categories, cure))
             if categories > MOST_CATEGORIES:

@@ -46,7 +46,7 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected, nearest_name
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
 from discreet.exact.bisection import float_down
-from discreet.exact.given_values import values
+from discreet.exact.given_values import array_of, values
 from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.mechanisms.knorm_bodies import (
     Body,
@@ -195,17 +195,18 @@ class KNorm(HasLoss):
         Raises:
             InvalidParameter: there are not as many finite numbers as dimensions, or they are floats and K is flat.
         """
-        grid = VectorLattice.of(values, Fraction(1))
+        given = array_of("values", values)
+        grid = VectorLattice.of(given, Fraction(1))
         if grid.shape != (self.dimension,):
             cure = "release one vector at a time; each costs epsilon."
-            raise InvalidParameter(expected(f"a vector of {self.dimension}", "shape", np.shape(values), cure))
+            raise InvalidParameter(expected(f"a vector of {self.dimension}", "shape", given.shape, cure))
         if not grid.is_real:
             return self._shaped(grid, self.body.noise.sample(self.epsilon, 1, fresh_words())[0])
         if self.body.rank < self.dimension:
             cure = "round the answers to integers: where K is flat, rounding floats could leave it."
             raise InvalidParameter(expected("integers", "values", "floats", cure))
         step = self._step()
-        grid = VectorLattice(_on(values, step), grid.shape, step, is_real=True)
+        grid = VectorLattice(_on(given, step), grid.shape, step, is_real=True)
         rate = self.epsilon * step / (1 + step * self.body.cube())
         return self._shaped(grid, self.body.noise.sample(rate, 1, fresh_words())[0])
 
@@ -311,6 +312,6 @@ def _reaches(given: Sequence[Any] | NDArray[Any]) -> Point:
     return tuple(positive("reaches", reach) for reach in listed)
 
 
-def _on(values: Any, step: Fraction) -> NDArray[Any]:
+def _on(values: NDArray[Any], step: Fraction) -> NDArray[Any]:
     """Floats as the nearest multiples of the step."""
-    return np.array([round(Fraction(float(x)) / step) for x in np.asarray(values).reshape(-1)], dtype=object)
+    return np.array([round(Fraction(float(x)) / step) for x in values.reshape(-1)], dtype=object)

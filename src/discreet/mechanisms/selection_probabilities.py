@@ -35,6 +35,7 @@ Mutant
     winner-times-itself: a candidate must beat itself too; killed by test_tables_are_those_of_independent_code.
     wins-from-one: the chance to lose is one minus the chance to win; killed by
     test_errors_at_the_ends_of_confidence.
+    scores-rounded: floats of more than 64 bits are rounded to them; killed by test_long_floats_are_not_rounded.
     factor-two-forgotten: general scores get the noise of monotonic ones; killed by test_the_price_is_kept.
 """
 
@@ -42,7 +43,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -56,7 +58,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, confidence_level, fraction, positive
+from discreet.exact.amounts import at_least_one, confidence_level, fraction, is_whole, positive
 from discreet.exact.bisection import float_down, least
 from discreet.exact.given_values import array_of
 from discreet.guesses.misfit_calls import with_usage_hint
@@ -114,8 +116,8 @@ def exact_counts(counts: ArrayLike, beyond: int) -> NDArray[np.int64] | None:
 
 
 def _listed(scores: Any) -> list[Any]:
-    try:
-        found = list(scores)
+    try:  # of a dict or a set, neither the order nor what is listed is that of scores
+        found = None if isinstance(scores, Mapping | AbstractSet) else list(scores)
     except TypeError:
         found = None
     if found is None:  # here, where no exception is being handled that would be carried along
@@ -126,12 +128,13 @@ def _listed(scores: Any) -> list[Any]:
 
 def _from_list(scores: list[Any]) -> NDArray[Any]:
     if all(isinstance(score, float | np.floating) for score in scores):
-        return np.array(scores, dtype=np.float64)
-    if all(isinstance(score, int | np.integer) for score in scores):
+        return np.array(scores)  # of the widest type: rounding could put scores further apart than they are
+    if all(isinstance(score, int) or is_whole(score) for score in scores):
         whole = [int(score) for score in scores]
         small = all(-(2**63) <= score < 2**63 for score in whole)
         return np.array(whole, dtype=np.int64 if small else object)
-    if not all(isinstance(score, int | float | Fraction | Decimal | np.integer | np.floating) for score in scores):
+    kinds = (int, float, Fraction, Decimal, np.floating)
+    if not all(isinstance(score, kinds) or is_whole(score) for score in scores):
         raise _not_finite()
     try:
         mixed = [_exact(score) for score in scores]
@@ -145,7 +148,7 @@ def _from_list(scores: list[Any]) -> NDArray[Any]:
 def _exact(score: Any) -> Fraction:
     if isinstance(score, Decimal):  # which may stand for a hundred million digits
         return fraction("scores", score)
-    return Fraction(int(score)) if isinstance(score, np.integer) else Fraction(score)
+    return Fraction(int(score)) if is_whole(score) else Fraction(*score.as_integer_ratio())
 
 
 def _not_finite() -> InvalidParameter:

@@ -21,6 +21,8 @@ Source
     Mironov, On significance of the least significant bits for differential privacy (CCS 2012), for why; Theory 3.
 Mutant
     lattice-is-free: rounding adds nothing to the sensitivity; killed by test_rounding_is_paid_for.
+    objects-add-as-they-like: whole numbers of other classes are not made plain ones; killed by
+    test_whole_numbers_of_other_classes_are_added_as_plain_ones.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import is_whole
 from discreet.exact.given_values import array_of
 
 Values: TypeAlias = ArrayLike
@@ -85,10 +88,11 @@ class VectorLattice:
         if flat.dtype.kind == "f" and flat.dtype.itemsize <= 8 and np.isfinite(flat).all():
             step = step_for(sensitivity, max(1, flat.size))
             return cls(_nearest(flat.astype(np.float64), step), shape, step, is_real=True)
-        if flat.dtype.kind == "i" or (flat.dtype == object and all(_is_whole(value) for value in flat)):
-            return cls(flat.astype(np.int64) if flat.dtype.kind == "i" else flat, shape, Fraction(1), is_real=False)
-        if flat.dtype.kind == "u":
-            return cls(flat.astype(object), shape, Fraction(1), is_real=False)
+        if flat.dtype.kind == "i":
+            return cls(flat.astype(np.int64), shape, Fraction(1), is_real=False)
+        if flat.dtype.kind == "u" or (flat.dtype == object and all(map(is_whole, flat))):
+            # int(): whole numbers of other classes wrap, fail, or add in a way of their own.
+            return cls(np.array([*map(int, flat), None], dtype=object)[:-1], shape, Fraction(1), is_real=False)
         cure = "give integers or floats, none of them missing, infinite or NaN."
         raise InvalidParameter(expected("finite numbers", "values", f"<{array.dtype} of shape {array.shape}>", cure))
 
@@ -137,10 +141,6 @@ def summed(flat: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
         flat, noise = flat.astype(object), noise.astype(object)
     total: NDArray[Any] = flat + noise
     return total
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _nearest(values: NDArray[np.float64], step: Fraction) -> NDArray[Any]:

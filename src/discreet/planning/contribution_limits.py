@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numbers
-
 from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.exact.amounts import is_whole
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.plan import StatedLimits
 from discreet.planning.unspecified import is_auto
@@ -40,7 +39,7 @@ def capped_limits(limits: StatedLimits, most: int | None) -> StatedLimits:
 
 def checked_limit(name: str, value: object) -> int:
     """A limit or size as a whole number of 1 or more, no larger than any table may be."""
-    number = 0 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
+    number = int(value) if is_whole(value) else 0
     if number < 1:
         raise InvalidParameter(expected("a whole number of 1 or more", name, value, f"write {name}=5."))
     if number > ROW_CAP:

@@ -36,7 +36,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.errors import InvalidParameter, NoTruth, expected
-from discreet.exact.amounts import decimal_text, fraction, root_above
+from discreet.exact.amounts import decimal_text, fraction, is_whole, root_above
 from discreet.exact.given_values import values
 from discreet.privacy.definitions import Neighbors
 from discreet.sensitivity.workload_sensitivity import Norm, neighbors_of, norm_of
@@ -256,7 +256,7 @@ def _claim(claimed: object) -> Fraction:
 
 
 def _size(size: object) -> int:
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+    if not is_whole(size) or size < 0:
         raise InvalidParameter(expected("numbers of rows", "sizes", size, "write them as ints: sizes=(1, 2, 10)."))
     return int(size)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one
+from discreet.exact.amounts import at_least_one, is_whole
 from discreet.exact.given_values import in_memory
 from discreet.workloads.ordered_queries import MOST_CELLS, OrderedQueries
 
@@ -73,7 +73,7 @@ class StepWindows:
                 first[ALL] = np.zeros(number, dtype=np.int64)
             elif isinstance(window, str) and window in named:
                 first[window] = np.asarray(named[window], dtype=np.int64)
-            elif isinstance(window, int | np.integer) and not isinstance(window, bool) and 1 <= window <= number:
+            elif is_whole(window) and 1 <= window <= number:
                 first[int(window)] = np.where(places >= window - 1, places - window + 1, -1)
             else:
                 what = f"{', '.join(known[:-1])} or {known[-1]}, up to {number:,} steps"

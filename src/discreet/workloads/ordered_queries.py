@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, confidence_level, positive, root_above
+from discreet.exact.amounts import at_least_one, confidence_level, is_whole, positive, root_above
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import array_of
 from discreet.mechanisms.gaussian import Gaussian
@@ -253,7 +253,7 @@ def checked_counts(counts: ArrayLike, cells: int) -> NDArray[Any]:
 
 def checked_part(low: int, high: int, cells: int) -> slice:
     """Neighboring cells from `low` to below `high`."""
-    whole = all(isinstance(end, int | np.integer) and not isinstance(end, bool) for end in (low, high))
+    whole = is_whole(low) and is_whole(high)
     if not whole or not 0 <= low < high <= cells:
         cure = f"number the cells from 0; the end, up to {cells}, is not in it."
         raise InvalidParameter(expected("cells from low to below high", "low, high", (low, high), cure))
