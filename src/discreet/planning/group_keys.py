@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import Enum
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
+from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import in_memory
 from discreet.language.checked_expressions import Kind
 from discreet.planning.batches import of_size
