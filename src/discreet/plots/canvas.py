@@ -158,4 +158,13 @@ def _shown() -> type[Figure]:
                 sys.modules["matplotlib.pyplot"].close(self)
             display(Image(self._repr_png_()))  # type: ignore[no-untyped-call]  # it ships no types
 
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _undrawn, (), self.__getstate__()
+
     return DisplayedFigure
+
+
+def _undrawn() -> Figure:
+    """A figure without anything in it, for `pickle`, which finds no class that a function made."""
+    shown = _shown()
+    return shown.__new__(shown)
