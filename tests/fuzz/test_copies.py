@@ -118,7 +118,7 @@ def test_answers_of_every_kind_are_carried(name: str, how: str) -> None:
 @pytest.mark.parametrize("how", ["pickle", "deepcopy"])
 def test_pictures_are_carried(how: str) -> None:
     """To a process that draws them, say."""
-    picture = people().group_by("plan").agg(n=COUNT).release(epsilon=1).plot()
+    picture: Any = people().group_by("plan").agg(n=COUNT).release(epsilon=1).plot()
     same = COPIES[how](picture)
     assert type(same) is type(picture)
     assert same._repr_png_() == picture._repr_png_()
