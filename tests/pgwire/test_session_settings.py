@@ -6,6 +6,7 @@ import pytest
 
 from discreet.pgwire.session_settings import CHECKS, MOST_POINTS, SessionSettings, amounts
 from discreet.pgwire.sqlstates import Refused
+from pg_sockets import SYNC, RawClient, bind, execute, parse, query, values
 
 
 @pytest.fixture
@@ -125,6 +126,28 @@ def test_savepoints(settings: SessionSettings) -> None:
         settings.save("c")
     with pytest.raises(Refused):
         settings.save("c")
+
+
+def test_what_fails_together_sets_nothing(client: RawClient) -> None:
+    """Statements of one text, and those up to one Sync, are one transaction: a price that was set in it is not kept."""
+    failing = "SELECT nothing FROM people"
+    setting = "SET discreet.epsilon = 5"
+
+    def shown() -> bytes | None:
+        return values(client.ask(query("SHOW discreet.epsilon"))[1][1])[0]
+
+    before = shown()
+    client.ask(query(f"{setting}; {failing}"))
+    assert shown() == before
+    client.ask(query(f"{setting}; SET LOCAL discreet.rho = 3; BEGIN; {failing}"))
+    client.ask(query("ROLLBACK"))
+    assert shown() == before
+    client.ask(parse(setting), bind(()), execute(), parse(failing), bind(()), execute(), SYNC)
+    assert shown() == before
+    client.ask(parse(setting), bind(()), execute(), SYNC)
+    assert shown() == b"5"
+    client.ask(query("SET discreet.epsilon = 4; SELECT 1"))
+    assert shown() == b"4"
 
 
 def test_everything_is_listed(settings: SessionSettings) -> None:

@@ -99,6 +99,8 @@ class Session:
 
     async def _fail(self, message: Any, refused: Refused) -> None:
         """Sends an error; the rest of an extended batch is passed over."""
+        if self._status == "I":
+            self._runner.settings.end(keep=False)
         if self._status == "T":
             self._status = "E"
         self._stream.send(framing.error(refused.fields))
@@ -109,6 +111,8 @@ class Session:
 
     async def _ready(self) -> None:
         """Says that the next statement may come."""
+        if self._status == "I":
+            self._runner.settings.end(keep=True)
         self._stream.send(framing.ready(self._status))
         self._answered = True
         await self._stream.flush()
@@ -250,11 +254,9 @@ class Session:
     async def _ran(self, prepared: Prepared, values: tuple[Any, ...]) -> StatementResult:
         one = prepared.statement
         self._check_transaction(one)
-        settings = self._runner.settings
+        self._runner.settings.begin()  # statements up to Sync, or of one text, are a transaction
         match one.kind:
             case StatementKind.BEGIN:
-                if self._status == "I":
-                    settings.begin()
                 self._status = "T"
                 return StatementResult(tag="BEGIN")
             case StatementKind.COMMIT | StatementKind.ROLLBACK if "to" not in words(one.text)[:4]:

@@ -217,7 +217,9 @@ class SessionSettings:
         self._kept = None if self._kept is None else dict(self.first)
 
     def begin(self) -> None:
-        """Remembers what a rollback brings back."""
+        """Remembers what a rollback brings back, unless a transaction has begun."""
+        if self._kept is not None:
+            return
         self._before, self._kept, self._points = dict(self._now), dict(self._now), []
 
     def save(self, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
@@ -22,6 +23,7 @@ from discreet.pgwire.type_codes import (
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    UUID,
     WHOLE,
     BadValue,
 )
@@ -164,7 +166,7 @@ def _from_binary(data: bytes, oid: int) -> Any:
     form = (WHOLE | REAL).get(oid)
     if form is not None:
         return struct.unpack(form, data)[0]
-    if oid in TEXTS or oid == 0:
+    if oid == 0 or (oid in TEXTS and oid not in FROM_BINARY):
         return data.decode()
     if oid not in FROM_BINARY:
         raise BadValue(f"Expected a type that parameters can have, got {oid} in binary form.")
@@ -186,6 +188,7 @@ def _from_moment(data: bytes) -> datetime:
 
 
 FROM_BINARY: Mapping[int, Callable[[bytes], Any]] = {
+    UUID: lambda data: str(uuid.UUID(bytes=data)),
     BOOL: lambda data: data != b"\x00",
     DATE: lambda data: EPOCH + timedelta(days=struct.unpack("!i", data)[0]),
     TIMESTAMP: _from_moment,
@@ -267,6 +270,7 @@ def _timestamptz(shown: str) -> datetime:
 
 
 FROM_TEXT: Mapping[int, Callable[[str], Any]] = {
+    UUID: lambda shown: str(uuid.UUID(shown)),
     BOOL: _truth,
     DATE: date.fromisoformat,
     TIME: time.fromisoformat,
