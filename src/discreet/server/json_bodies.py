@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +14,8 @@ from discreet.errors import printable
 from discreet.server.http_errors import BodyRefused
 
 MOST_BYTES = 1 << 20
+UNKNOWN_BYTES = 1 << 16
+"""That are held in memory for nobody known yet."""
 MOST_DEPTH = 64
 MOST_DIGITS = 60
 
@@ -25,8 +28,8 @@ async def read_object(request: Request) -> dict[str, Any]:
     return parsed(await read_body(request))
 
 
-async def read_body(request: Request) -> bytes:
-    """The bytes in the body of a request that says it is JSON."""
+async def read_body(request: Request, admit: Callable[[], Awaitable[object]] | None = None) -> bytes:
+    """The bytes in the body of a request that says it is JSON; `admit` is asked once before much of it is held."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != "application/json":
         raise BodyRefused(415, "invalid_body", NO_JSON.format(what="another content type"))
@@ -36,6 +39,9 @@ async def read_body(request: Request) -> bytes:
             size += len(part)
             if size > MOST_BYTES:
                 raise BodyRefused(413, "too_large", TOO_LARGE)
+            if admit is not None and size > UNKNOWN_BYTES:
+                await admit()
+                admit = None
             parts.append(part)
     except ClientDisconnect:
         raise BodyRefused(400, "invalid_body", NO_JSON.format(what="half of a body")) from None

@@ -83,7 +83,8 @@ async def answered(request: Request, credentials: Credentials, answer: Callable[
     """
     if credentials is None:
         raise not_signed_in()
-    sent = await read_body(request)
+    service: Service = request.app.state.service
+    sent = await read_body(request, lambda: run_in_threadpool(service.authenticate, credentials.credentials))
 
     def work() -> bytes:
         principal = _known(request, credentials)
