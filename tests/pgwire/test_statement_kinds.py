@@ -83,6 +83,11 @@ def test_long_statements_are_not_kept() -> None:
         tracemalloc.stop()
 
 
+def test_a_comment_ends_with_its_line_however_that_ends() -> None:
+    found = statements("-- x\rSELECT 1 -- ;\r; SET a = 1 -- ;\r\n; -- nothing")
+    assert [one.kind for one in found] == [StatementKind.SELECT, StatementKind.SET]
+
+
 @pytest.mark.parametrize("text", ["/* /* */ ; SELECT 1 -- */", "/* /* */ SET discreet.epsilon = 5 -- */", "/*/*/"])
 def test_comments_inside_others_are_refused(text: str) -> None:
     """PostgreSQL goes on to the end of the outer one: what is commented out was asked, and charged."""
@@ -103,5 +108,6 @@ def test_limits() -> None:
 def test_words() -> None:
     assert words("SHOW TRANSACTION ISOLATION LEVEL") == ["show", "transaction", "isolation", "level"]
     assert words('FETCH FORWARD 10 FROM "Big"') == ["fetch", "forward", "10", "from", "Big"]
+    assert words("SET x = 0x10")[-1] == "0x10"  # which is no 10
     with pytest.raises(Refused):
         words("SET x = 'never closed")

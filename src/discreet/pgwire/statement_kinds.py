@@ -23,7 +23,7 @@ READ, SHORT = 200, 2_000
 """Statements that are kept as they were read, and the characters of each: a dashboard asks the same ones again."""
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
-_LEADING = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*")
+_LEADING = re.compile(r"(?:\s+|--[^\n\r]*|/\*(?:[^*]|\*(?!/))*\*/)*")
 _WORD = re.compile(r"[A-Za-z_]+")
 
 
@@ -140,7 +140,7 @@ def spaced(text: str) -> str:
 
 _SIGNS = re.compile(
     r"""(?<!\w)[eE]'(?:[^'\\]|\\.|'')*(?:'|\Z) | '(?:[^']|'')*(?:'|\Z) | "[^"]*(?:"|\Z)
-    | --[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)
+    | --[^\n\r]* | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)
     | (?<!\w)\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z)
     | (?P<end>;) | (?P<parameter>(?<!\w)\$\d+(?![\s\d);]|\Z))""",
     re.VERBOSE | re.DOTALL,
@@ -199,13 +199,15 @@ def words(text: str) -> list[str]:
     first = _WORD.match(text, place.end() if place else 0)
     found = [first[0].lower()] if first else []
     joined = False
-    for token in tokens(text[first.end() :] if first else text):
+    rest = text[first.end() :] if first else text
+    for token in tokens(rest):
         if token.token_type is TokenType.DOT:
             found[-1:] = [f"{found[-1] if found else ''}."]
             joined = True
             continue
         exact = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER)
-        word = token.text if exact else token.text.lower()
+        in_digits = token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING)  # whose text lacks its 0x
+        word = token.text if exact else rest[token.start : token.end + 1] if in_digits else token.text.lower()
         if joined:
             found[-1] += word
         else:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import struct
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from discreet.pgwire.type_codes import (
@@ -187,8 +187,14 @@ def _from_moment(data: bytes) -> datetime:
     return START + int(passed) * MICROSECOND
 
 
+def _uuid(data: bytes) -> str:
+    if len(data) != 16:
+        raise ValueError
+    return "-".join(data.hex()[start:end] for start, end in pairwise((0, 8, 12, 16, 20, 32)))
+
+
 FROM_BINARY: Mapping[int, Callable[[bytes], Any]] = {
-    UUID: lambda data: str(uuid.UUID(bytes=data)),
+    UUID: _uuid,
     BOOL: lambda data: data != b"\x00",
     DATE: lambda data: EPOCH + timedelta(days=struct.unpack("!i", data)[0]),
     TIMESTAMP: _from_moment,
@@ -270,7 +276,7 @@ def _timestamptz(shown: str) -> datetime:
 
 
 FROM_TEXT: Mapping[int, Callable[[str], Any]] = {
-    UUID: lambda shown: str(uuid.UUID(shown)),
+    UUID: lambda shown: _uuid(bytes.fromhex(shown.strip("{}").replace("-", ""))),
     BOOL: _truth,
     DATE: date.fromisoformat,
     TIME: time.fromisoformat,
