@@ -108,6 +108,7 @@ def test_limits() -> None:
 def test_words() -> None:
     assert words("SHOW TRANSACTION ISOLATION LEVEL") == ["show", "transaction", "isolation", "level"]
     assert words('FETCH FORWARD 10 FROM "Big"') == ["fetch", "forward", "10", "from", "Big"]
+    assert words("SET x = E'A', $$B$$")[3:] == ["A", ",", "B"]
     assert words("SET x = 0x10")[-1] == "0x10"  # which is no 10
     with pytest.raises(Refused):
         words("SET x = 'never closed")

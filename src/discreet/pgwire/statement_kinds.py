@@ -19,6 +19,8 @@ LONGEST = 100_000
 MOST_STATEMENTS = 50
 MOST_TOKENS = 10_000
 """Of a statement: more would be read for over a second."""
+EXACT = (TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.IDENTIFIER, TokenType.NUMBER)
+"""Of which capital letters are a part; E'a' and $$a$$ are among them."""
 READ, SHORT = 200, 2_000
 """Statements that are kept as they were read, and the characters of each: a dashboard asks the same ones again."""
 Given = ParamSpec("Given")
@@ -205,7 +207,7 @@ def words(text: str) -> list[str]:
             found[-1:] = [f"{found[-1] if found else ''}."]
             joined = True
             continue
-        exact = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER)
+        exact = token.token_type in EXACT
         in_digits = token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING)  # whose text lacks its 0x
         word = token.text if exact else rest[token.start : token.end + 1] if in_digits else token.text.lower()
         if joined:
