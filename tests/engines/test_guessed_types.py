@@ -7,6 +7,7 @@ from pathlib import Path
 import ibis
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
@@ -19,12 +20,21 @@ GUESSED = {
     "a view of a view": "CREATE VIEW own AS FROM '{csv}'; CREATE VIEW seen AS SELECT person, visits FROM own",
     "a macro": "CREATE MACRO own() AS TABLE FROM '{csv}'; CREATE VIEW seen AS FROM own()",
     "a subquery": "CREATE VIEW seen AS SELECT * FROM stored WHERE person IN (SELECT person FROM read_csv('{csv}'))",
+    "folders": "CREATE VIEW seen AS FROM read_parquet(['{folders}'])",
+    "folders in the place of a table": "CREATE VIEW seen AS FROM '{folders}'",
+    "columns, and folders": "CREATE VIEW seen AS FROM read_csv('{folders}', {columns})",
+    "folders of one of two": "CREATE VIEW seen AS FROM read_parquet('{folders}', hive_types_autocast = false)"
+    " UNION ALL BY NAME FROM read_parquet('{folders}')",
     "one of two": "CREATE VIEW seen AS FROM read_csv('{csv}', {columns}) UNION ALL FROM read_csv('{csv}')",
 }
 STATED = {
     "a table": "CREATE TABLE seen AS FROM read_csv('{csv}')",
     "a view of a table": "CREATE VIEW seen AS SELECT *, 'visits.csv' AS file FROM stored",
     "columns": "CREATE VIEW seen AS SELECT * FROM read_csv('{csv}', {columns})",
+    "folders as text": "CREATE VIEW seen AS FROM read_parquet(['{folders}', '{folders}'], hive_types_autocast = false)",
+    "folders of stated types": "CREATE VIEW seen AS FROM read_parquet('{folders}', hive_types = {{'site': TEXT}})",
+    "no folders": "CREATE VIEW seen AS FROM read_parquet('{folders}', hive_partitioning = false)",
+    "one folder": "CREATE VIEW seen AS FROM read_parquet('{folder}/site=1/*.parquet')",
     "a macro of that name": "CREATE MACRO read_json(t) AS TABLE FROM stored; CREATE VIEW seen AS FROM read_json('t')",
 }
 
@@ -33,9 +43,12 @@ def seen(made: str, folder: Path, rows: str = "1,3\n2,5\n") -> ibis.Table:
     """What a statement makes of a file."""
     (folder / "visits.csv").write_text(f"person,visits\n{rows}")
     (folder / "visits.json").write_text('{"person": 1, "visits": 3}\n')
+    (folder / "site=1").mkdir(exist_ok=True)
+    pq.write_table(pa.table({"person": [1], "visits": [3]}), folder / "site=1" / "visits.parquet")
     connection = ibis.duckdb.connect()
     connection.raw_sql("CREATE TABLE stored (person BIGINT, visits BIGINT)")
-    places = {"csv": folder / "visits.csv", "json": folder / "visits.json"}
+    places = {"csv": folder / "visits.csv", "json": folder / "visits.json", "folder": folder}
+    places["folders"] = folder / "*" / "*.parquet"
     for one in made.format(**places, columns=COLUMNS).split("; "):
         connection.raw_sql(one)
     return connection.table("seen")
