@@ -81,6 +81,7 @@ class PostgreSQL(Connected):
         with self._lock.held(), self._cursor() as cursor, con.transaction(force_rollback=True):
             raw = qualified(cursor, raw)
             put_in_place(cursor, {})
+            cursor.execute(READ_ONLY)  # as a look is: FOR UPDATE in a view fails now, and not after a charge
             self._curators_settings = curators_settings(cursor)
             self._stored = raw if is_stored(cursor, raw) else None
             # Of the others Ibis knows that they are not read, and some it would show by functions that may be missing.
@@ -150,7 +151,7 @@ class PostgreSQL(Connected):
 
     def _ping(self) -> None:
         with self._rolled_back() as cursor:
-            cursor.execute("SELECT 1")
+            cursor.execute(READ_ONLY)
             self._check_types(cursor)
 
     def _cursor(self) -> Any:

@@ -121,6 +121,21 @@ def test_a_table_that_became_a_view_is_refused_without_a_charge(postgresql: Any,
             cursor.execute("DROP VIEW later")
 
 
+def test_a_view_that_locks_its_rows_is_refused_without_a_charge(postgresql: Any) -> None:
+    """A look only reads, and each would fail."""
+    with postgresql.begin() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS free CASCADE; CREATE TABLE free (person int, age int)")
+        cursor.execute("CREATE VIEW taken AS SELECT * FROM free FOR UPDATE; CREATE VIEW soon AS SELECT * FROM free")
+    with pytest.raises(dp.EngineError, match="nothing was charged"):
+        protected(postgresql.table("taken"))
+    table = protected(postgresql.table("soon"))
+    with postgresql.begin() as cursor:
+        cursor.execute("CREATE OR REPLACE VIEW soon AS SELECT * FROM free FOR SHARE")
+    with pytest.raises(dp.EngineError, match="nothing was charged"):
+        table.agg(n=_.count()).release(epsilon=1)
+    assert not table.budget.spent.epsilon
+
+
 def test_semi_joins_of_the_curators_keep_their_rows(postgresql: Any) -> None:
     """sqlglot passes over one that follows another, and would lose the rows of right and outer joins that follow."""
     rows = {"one": [1, 2, 3, 4], "two": [1, 2, 3], "three": [2, 3, 9]}
