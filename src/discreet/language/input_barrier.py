@@ -14,7 +14,7 @@ Proof
     For a real x: x - x is 0 where x is finite and NaN otherwise, so the first branch takes finite values and clips
     them; the next two take the infinities; NaN and NULL match no branch and give NULL. The test is on a computed value,
     for which a file has no statistics. For other kinds the branches compare with two constants and exhaust the values
-    that are not NULL; of decimals, dates and timestamps what they compare is a computed value, too. Statistics of these
+    that are not NULL; of decimals and timestamps what they compare is a computed value, too. Statistics of these
     can be wrong: writers of before 2018 ordered decimals and timestamps of 96 bits by signed bytes, and DuckDB leaves
     -infinity out of those of nanoseconds. Then one person's value would decide whether others' are clipped. The casts
     widen, or are guarded by the branch and by TRY_CAST (unsigned 64-bit integers, decimals beyond the doubles).
@@ -25,7 +25,7 @@ Source
     statistics ignore NaN.
 Mutant
     nan-through: the finite branch is taken without its test; killed by test_hostile_reals_become_null_or_bounds.
-    moments-by-statistics: dates and timestamps are compared as they are; killed by
+    moments-by-statistics: timestamps are compared as they are; killed by
     test_statistics_of_old_writers_clip_nothing.
     decimals-by-statistics: decimals are compared as they are; killed by test_statistics_of_old_writers_clip_nothing.
     units-by-statistics: timestamps that are units are compared as they are; killed by
@@ -212,7 +212,7 @@ def computed(column: Any) -> ir.Value:
 
 def guarded(column: Any, kind: Kind, bounds: tuple[Bound, Bound] | None) -> ir.Value:
     """One raw column behind the barrier."""
-    if column.type().is_decimal() or kind in MOMENTS:
+    if column.type().is_decimal() or column.type().is_timestamp():
         column = computed(column)
     if kind is Kind.REAL:
         return _guarded_real(column, interval_of(kind, bounds) or FULL_REAL)
