@@ -45,6 +45,16 @@ def protected(**budget: Any) -> PrivateTable:
     return PrivateTable.of(Protected(source._engine, source.declaration, table.budget, lambda: splitmix(5)))
 
 
+def _kept(table: PrivateTable, folder: Path) -> PrivateTable:
+    """The same, with a folder for the steps of its series."""
+    own: Any = table._source
+    return PrivateTable.of(Protected(own._engine, own.declaration, table.budget, own._words, str(folder)))
+
+
+def _cells(table: PrivateTable) -> Any:
+    return table.group_by("plan", "page", cube=True, keys={**PLANS, "page": ["/0", "/1"]})
+
+
 Ask = Callable[[PrivateTable, Path], Any]
 PLANS = {"plan": ["free", "25%"]}
 KINDS: dict[str, Ask] = {
@@ -68,6 +78,18 @@ KINDS: dict[str, Ask] = {
     "distinct values": lambda t, _: t.count_distinct("page", epsilon=0.000001),  # 1,000 is one of its exact scores
     "truncated total": lambda t, _: t.truncated_total("age", epsilon=0.001),
     "race": lambda t, _: t.truncated_total(limit="race", epsilon=0.001),
+    "batch": lambda t, _: _cells(t).agg(n=lambda t: t.count(), s=lambda t: t.age.sum()).release(epsilon=0.001),
+    "levels": lambda t, folder: (
+        t.hierarchy(["plan"], keys=dp.public_keys(pa.table(PLANS)))
+        .agg(s=lambda t: t.age.sum())
+        .release(epsilon=0.001, to=folder / "levels")
+    ),
+    "kept steps": lambda t, folder: (
+        _kept(t, folder)
+        .series(by="age", start=18, until=30, every=1, max_steps=1)
+        .agg(s=lambda t: t.age.sum())
+        .release(through=20, epsilon=0.001, delta=1e-6)
+    ),
     "k-means": lambda t, _: t.kmeans(["age"], n_clusters=2, algorithm="lloyd", rounds=1, epsilon=0.001),
 }
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import random
 import re
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
+from types import CodeType, FrameType
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +25,8 @@ from discreet.engines import connected_engine, engine, statement_cache
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED, hide_failure_details
 from discreet.query.table import PrivateTable
+from discreet.series import publish_steps
+from reachable_objects import PACKAGE, reachable
 
 Ask = Callable[[PrivateTable, Path], Any]
 Hidden = Callable[..., PrivateTable]
@@ -38,7 +38,6 @@ SECONDS = 5 * max(1, LINES // 12)
 
 OTHERS = "ledger"
 """Files with tests of their own for what an interrupt leaves locked."""
-PACKAGE = str(Path(dp.__file__).parent)
 MOST_SOUGHT, LARGE = 50, 900
 """So many exact totals are looked for, from so much on; rows are such that none is a constant of the code."""
 
@@ -62,7 +61,7 @@ class Fault:
         self._begun.clear()
 
     def _entered(self, frame: FrameType, *_: object) -> Any:
-        if frame.f_code is transaction._drawn.__code__:
+        if frame.f_code in (transaction._drawn.__code__, publish_steps._drawn.__code__):
             self._inside = True
             frame.f_trace_lines = True
             return self._outermost
@@ -143,33 +142,6 @@ def numbers(held: Any) -> Iterator[int]:
 
 WHOLE = re.compile(r"(?<![0-9a-zA-Z])[0-9]{1,30}(?![0-9a-zA-Z])")
 """A number in a text: digits within the hash of a key are none."""
-
-STATED = ("discreet.ledger.privacy_filter", "discreet.privacy")
-SKIPPED = ("ibis", "sqlglot", "duckdb", "pytest", "_pytest", "typing", "matplotlib", "flint", *STATED)
-"""Where the search does not go: what has been there before a row was read, such as amounts that were stated."""
-
-
-def reachable(problem: BaseException) -> Iterator[Any]:
-    """All objects that an error hook can get at: from the exception, its frames, and what they refer to."""
-    left, seen = deque[Any]([problem]), set[int]()
-    while left:
-        one = left.popleft()
-        kind = type(one)
-        if id(one) in seen or isinstance(one, ModuleType | type) or (kind.__module__ or "").startswith(SKIPPED):
-            continue
-        seen.add(id(one))
-        yield one
-        if isinstance(one, FrameType):
-            own = one.f_code.co_filename == __file__ or not one.f_code.co_filename.startswith(PACKAGE)
-            left += [] if own else one.f_locals.values()
-        elif isinstance(one, TracebackType):
-            left += [one.tb_frame, one.tb_next]
-        elif isinstance(one, FunctionType):
-            left += [*(one.__closure__ or ()), one.__defaults__, one.__kwdefaults__]
-        elif isinstance(one, BaseException):
-            left += [one.args, one.__cause__, one.__context__, one.__traceback__, one.__dict__]
-        elif not (isinstance(one, dict) and "__builtins__" in one):
-            left += gc.get_referents(one)
 
 
 def shown(problem: BaseException, exact: set[int]) -> set[int]:

@@ -240,7 +240,7 @@ def test_a_freeze_during_a_look_stops_its_point(monkeypatch: pytest.MonkeyPatch)
     first = question.release(through="2026-01-04", rho=1)
     drawn = publish_steps._drawn
 
-    def slow(*given: Any) -> bytes:
+    def slow(*given: Any) -> bytes | dp.DiscreetError:
         found = drawn(*given)
         table.budget.freeze(by="carol", why="a report of an attack")
         return found

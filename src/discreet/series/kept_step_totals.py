@@ -48,12 +48,14 @@ Mutant
     test_far_moments_in_a_column_of_steps.
     any-copy-goes-on: a copy of the folder that was not published of goes on; killed by
     test_another_copy_of_the_folder_is_refused.
+    refusals-with-frames: what is refused has the frames in which it was read; killed by
+    test_no_kept_total_is_in_reach_of_a_failure.
     ledger-runs-ahead: records that were lost are read again; killed by test_steps_that_were_lost_are_refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -72,7 +74,7 @@ from discreet.curator.release_key import hashed
 from discreet.engines.exact_totals import totals
 from discreet.engines.multi_table_engine import TablePart, several_tables
 from discreet.engines.relational_operations import joined, selected, sides
-from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.errors import DiscreetError, InvalidParameter, InvalidQuery, expected
 from discreet.language.binning import try_cast
 from discreet.language.checked_expressions import Kind, Value, cast
 from discreet.language.input_barrier import kind_of, scan_name
@@ -102,18 +104,24 @@ def check_keeping(source: Protected, question: SeriesQuestion) -> None:
 
 
 def kept_totals(
-    source: Protected, question: SeriesQuestion, opened: tuple[str, bytes], points: list[Point]
-) -> Callable[[SeriesPlan, int], tuple[list[NDArray[Any]], str]]:
-    """What finds the exact totals of a series that was opened, from what is kept and the rows of later steps, and the
-    mark of the record of the last one; refuses what was lost, and another copy.
+    source: Protected,
+    question: SeriesQuestion,
+    opened: tuple[str, bytes],
+    points: list[Point],
+    plan: SeriesPlan,
+    *,
+    last: int,
+) -> tuple[list[NDArray[Any]], str] | DiscreetError:
+    """The exact totals of a series that was opened, from what is kept and the rows of later steps, and the mark of the
+    record of the last one. Where something was lost, or is of another copy, the refusal: who raises it has none of the
+    frames here, which hold totals.
     """
-    kept = KeptSteps(source, question)
-    files = kept.files(*opened, points)
-
-    def found(plan: SeriesPlan, last: int) -> tuple[list[NDArray[Any]], str]:
-        return kept.totals(files, plan, last), files.mark_of(last)
-
-    return found
+    try:
+        kept = KeptSteps(source, question)
+        files = kept.files(*opened, points)
+    except (InvalidParameter, InvalidQuery) as refused:
+        return type(refused)(str(refused))
+    return kept.totals(files, plan, last), files.mark_of(last)
 
 
 class KeptSteps:

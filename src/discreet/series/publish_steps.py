@@ -37,6 +37,8 @@ Mutant
     test_what_cannot_be_kept_is_refused_before_a_charge.
     copies-looked-at-once: a copy of kept steps is compared with the first point on record alone; killed by
     test_another_copy_of_the_folder_is_refused.
+    kept-totals-beside-the-look: totals that are kept are read before the handler; killed by
+    test_no_kept_total_is_in_reach_of_a_failure.
     version-looked-at-once: the version of the rows is compared before the first step alone; killed by
     test_older_rows_are_not_drawn_from_once_another_process_was_quicker.
 """
@@ -55,7 +57,15 @@ from numpy.typing import NDArray
 from discreet.curator.protected_table import Protected
 from discreet.curator.transaction import charge_to, once
 from discreet.engines.engine import hide_failure_details
-from discreet.errors import BudgetExceeded, InvalidParameter, InvalidQuery, LedgerError, expected, printable
+from discreet.errors import (
+    BudgetExceeded,
+    DiscreetError,
+    InvalidParameter,
+    InvalidQuery,
+    LedgerError,
+    expected,
+    printable,
+)
 from discreet.ledger.budget import Budget
 from discreet.ledger.hash_chain import DAMAGED
 from discreet.noise.entropy import is_private
@@ -70,9 +80,9 @@ if TYPE_CHECKING:
     from discreet.series.series_question import SeriesQuestion
 
 
-Totals = Callable[[], tuple[list[NDArray[Any]], str]]
+Totals = Callable[[], tuple[list[NDArray[Any]], str] | DiscreetError]
 """A look at the exact totals of all steps so far: of each block an array of a row a step; and the mark of what is kept
-of the last one.
+of the last one. Or why what is kept cannot be taken.
 """
 
 
@@ -119,9 +129,11 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
         if source.keep_steps is None:
             totals = _from_all_rows(question, source, plan, last)
         else:  # each time: what was published meanwhile may be of another copy of the folder
-            totals = partial(kept_totals(source, question, (key, stored), points), plan, last)
+            totals = partial(kept_totals, source, question, (key, stored), points, plan, last=last)
         look = partial(_drawn, source, plan, totals, first)
         drawn = hide_failure_details(partial(hide_failure_details, look))
+        if isinstance(drawn, DiscreetError):
+            raise drawn
         _check_open(budget, payer)
         budget.published(key, len(points) + 1, drawn)
         points = points_of(budget.points(key))
@@ -181,9 +193,12 @@ def _from_all_rows(question: SeriesQuestion, source: Protected, plan: SeriesPlan
     return lambda: (published_totals(plan, source.desk.engine.totals(step_plan, statement)), "")
 
 
-def _drawn(source: Protected, plan: SeriesPlan, totals: Totals, first: int) -> bytes:
-    """Looks at the rows, and returns the steps from `first` on with their noise, as they are recorded."""
-    exact, kept = totals()
+def _drawn(source: Protected, plan: SeriesPlan, totals: Totals, first: int) -> bytes | DiscreetError:
+    """Looks at the rows, and returns the steps from `first` on with their noise, as they are recorded; or a refusal."""
+    found = totals()
+    if isinstance(found, DiscreetError):
+        return found
+    exact, kept = found
     words = source.desk.words()
     noisy = []
     for noise, history in zip(plan.noises, exact, strict=True):
