@@ -13,6 +13,7 @@ from typing import Any
 
 import ibis
 import ibis.expr.types as ir
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -20,9 +21,12 @@ from hypothesis import strategies as st
 from ibis import _
 
 import discreet as dp
-from discreet.answers.run_post_processing import CELL, _connection, _run, rehearse
+from discreet.answers.run_post_processing import CELL, _connection, _run, ends_at, rehearse
 from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidQuery
+from discreet.inference import interval_propagation
+from discreet.inference.estimate import Estimate
+from discreet.inference.interval_propagation import CalculatedInterval
 from discreet.inference.post_processing import Processing
 from discreet.pgwire.statement_results import encoded, result_of
 from discreet.server.answer_formats import WRITERS
@@ -120,6 +124,27 @@ class Written(TableExports):
         return self._table
 
 
+class Ends(CalculatedInterval):
+    """The ends of a calculation with columns that are known as they are."""
+
+    def __init__(self, op: Any) -> None:
+        object.__setattr__(self, "op", op)
+
+    def at(self, _confidence: float) -> Any:
+        known = {name: hostile(40)[name].cast(pa.float64(), safe=False).to_numpy() for name in ("n", "x")}
+        with np.errstate(all="ignore"):
+            return interval_propagation._ends(self.op, {name: Estimate(own, own, own) for name, own in known.items()})
+
+
+def test_ends_of_what_doubles_do_not_hold() -> None:
+    """Whole numbers that they have none of, and digits that none of them has."""
+    asked = (
+        people().agg(n=_.count()).mutate(a=_.n - (2**62 + 1), b=_.n * 10**16, c=_.n.round(-400), d=(_.n / 3).round(400))
+    )
+    [row] = asked.release(epsilon=9).to_pyarrow().to_pylist()
+    assert [name for name in "abcd" if not row[f"{name}_low"] <= float(row[name]) <= row[f"{name}_high"]] == []
+
+
 def write_in_all_forms(answer: Any) -> None:
     """Everything that an answer is written as, over HTTP, to a client of PostgreSQL, and in Python."""
     for _media, write in WRITERS.values():
@@ -153,6 +178,9 @@ def test_no_value_makes_a_step_fail(data: st.DataObject) -> None:
     found = _run(_connection(), hostile(40), processing.steps[-1])
     assert found.num_rows <= 40
     assert verb == "having" or found.num_rows == 40
+    for name, op in processing.steps[-1].carried.items():
+        ends = ends_at(Ends(op), found[name], np.arange(40), 0.95)
+        assert [end.shape for end in ends] == [(40,), (40,)]
     write_in_all_forms(Written(found))
 
 

@@ -110,11 +110,11 @@ def ends_at(
     carried: CalculatedInterval, shown: pa.ChunkedArray, cells: NDArray[np.int64], confidence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The ends of a calculated column in some rows of the answer, with the values that are shown between them: these
-    are of whole counts, and the ends of the noisy ones.
+    are of whole counts, and the ends of the noisy ones. Whole numbers beyond the doubles' are the nearest of these.
     """
     ends = (np.asarray(end, dtype=np.float64) for end in carried.at(confidence))
     low, high = (end[cells] if end.ndim else np.full(cells.shape, end) for end in ends)
-    values = shown.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    values = shown.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.where(values < low, values, low), np.where(values > high, values, high)
 
 

@@ -29,6 +29,7 @@ Mutant
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -47,6 +48,9 @@ from discreet.planning.plan import Column, Plan
 LOW, HIGH = "_low", "_high"
 BEFORE_HALF = math.nextafter(0.5, 0)
 """The largest double below a half: with 1/2 itself, 0.49999999999999994 would be rounded to 1."""
+
+MOST_PLACES = sys.float_info.max_10_exp
+"""Before or behind the point: farther out no double has a digit."""
 
 
 def _monotone(function: Callable[[Reals], Reals], x: Ends) -> Ends:
@@ -78,6 +82,8 @@ def _chosen(parts: tuple[Ends, ...], function: np.ufunc) -> Ends:
 def _rounded(op: Any, x: Ends) -> Ends:
     """As DuckDB rounds: halves away from zero; what the factor takes out of the doubles is left as it is."""
     places = int(op.digits.value)
+    if abs(places) > MOST_PLACES:
+        return x if places > 0 else _monotone(lambda v: np.where(np.isfinite(v), 0.0, v), x)
     factor = 10.0 ** abs(places)
 
     def nearest(v: Reals) -> Reals:
