@@ -120,7 +120,7 @@ def row_weights(given: ArrayLike, rows: int) -> NDArray[np.float64]:
     """Numbers for the rows of a table, checked."""
     try:
         found = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         found = np.zeros(0)
     if found.shape != (rows,) or not (np.abs(found) <= LARGEST_FACTOR).all():
         cure = "give one for each row of the table, in its order."

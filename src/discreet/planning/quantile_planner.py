@@ -112,7 +112,7 @@ def _priced(
         replaced=query.declaration.neighbors is Neighbors.REPLACE_ONE,
     )
     if epsilon * part * LEAST_PRICE < like.mass:
-        raise _too_little(epsilon)
+        raise _too_little()
     top = first.statistic is MAX
     block = RankBlock(value=value, where=first.where, shares=shares, top=top)
     if shares:
@@ -120,14 +120,16 @@ def _priced(
     else:
         cuts, places = of_end(like, epsilon * part, query.cells, top=top, row=steps), (0,)
     if not all(-MOST_MASS <= cut.mass <= MOST_MASS for stage in cuts.stages for cut in stage.cuts):
-        raise _too_little(epsilon)
+        raise _too_little()
     return PricedRanks(block=block, lattice=lattice, steps=steps, cuts=cuts, places=places, share=part)
 
 
-def _too_little(epsilon: Fraction) -> InvalidParameter:
+def _too_little() -> InvalidParameter:
     """The refusal of a price at which an order statistic would be off by more rows than 64 bits count."""
     cure = "give it more, or lower max_groups and max_rows: at so little it would be off by billions of rows."
-    return InvalidParameter(expected("an epsilon or a rho that an order statistic can use", "epsilon", epsilon, cure))
+    return InvalidParameter(
+        expected("an epsilon or a rho that an order statistic can use", "price", "too little", cure)
+    )
 
 
 def split_epsilon(linear: int, ranks: list[float]) -> tuple[Fraction, list[Fraction]]:
