@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.engines.spark_files import far_moments, reader_refusal
+from discreet.engines.spark_files import far_moments, far_when_stored, reader_refusal
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,14 @@ def test_decimals_of_json_are_left_out() -> None:
     assert far_moments("json", columns) == {"cost", "in"}
     assert far_moments("orc", columns) == {"at"}
     assert far_moments("parquet", columns) == frozenset()
+
+
+def test_types_of_files_that_are_read_as_others() -> None:
+    """Days far away are no moments, and some no texts: one of them made each look fail."""
+    days = [("a", "optional int32 a (DATE)"), ("b", "optional int32 b (DATE)"), ("c", "optional int64 c")]
+    assert far_when_stored("parquet", days, {"A": "timestamp_ntz", "b": "date", "c": "bigint"}) == {"A"}
+    held = [("A", "date"), ("b", "date"), ("c", "int"), ("d", "char(3)"), ("e", "timestamp")]
+    read = {"a": "string", "b": "date", "c": "bigint", "d": "string", "e": "bigint", "f": "date"}
+    assert far_when_stored("orc", held, read) == {"a", "e"}
+    unnamed = [("_col0", "int"), ("_col1", "date")]
+    assert far_when_stored("orc", unnamed, {"person": "bigint", "day": "string"}) == {"day"}

@@ -13,17 +13,21 @@ Relies on
     Spark's plans: the analyzed one names each relation with its options, the physical one the columns that are read.
 Proof
     Milliseconds, seconds and nanoseconds beside a day are multiplied or carried into microseconds, which raises where
-    64 bits do not hold them. Parquet says in its footer which columns are in milliseconds; ORC and Avro are taken to be
-    so in each moment. Of a JSON number such as 1e600000000 all digits are written out to make it a decimal, for which
-    there may be no time or memory; other types are read without. A column whose own plan reads one is left out; so are
-    all where that cannot be seen: behind a cache, or a sub-query. A line of CSV with more columns than `maxColumns`
-    raises; XML, and JSON of many lines, take the records after a bad one with it; FAILFAST raises for one.
+    64 bits do not hold them. Parquet says in its footer which columns are in milliseconds, or are days that the
+    relation has as moments; ORC and Avro are taken to be so in each moment. ORC's reader writes a day as a text, which
+    raises for some: a column that a footer has in another type than the relation is left out, but for numbers read as
+    numbers, and texts as texts. Of a JSON number such as 1e600000000 all digits are written out to make it a decimal,
+    for which there may be no time or memory; other types are read without. A column whose own plan reads one is left
+    out; so are all where that cannot be seen: behind a cache, or a sub-query. A line of CSV with more columns than
+    `maxColumns` raises; XML, and JSON of many lines, take the records after a bad one with it; FAILFAST raises for one.
 Rounding
     None.
 Source
     Spark 4.0: ParquetRowConverter, OrcDeserializer, AvroDeserializer, JacksonParser, UnivocityParser,
     FilePartitionReader.
 Mutant
+    days-read-as-moments, other-types-of-orc: the type that a file has is not asked; killed by
+        test_types_of_files_that_are_read_as_others.
     far-moments-of-orc-are-read: ORC's moments are taken for harmless; killed by test_moments_that_may_be_far.
     decimals-of-json-are-read: those are taken for harmless; killed by test_decimals_of_json_are_left_out.
     readers-pass-over-rows: the reader's own options are let be; killed by test_readers_that_one_row_can_stop.
@@ -38,6 +42,9 @@ from typing import Any, NamedTuple
 from discreet.errors import expected
 
 MILLISECONDS = re.compile(r"TIMESTAMP\(MILLIS|TIMESTAMP_MILLIS")
+DAYS = re.compile(r"\(DATE\)")
+NUMBERS = {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double"}
+TEXTS = ("string", "char", "varchar")
 PASSING_OVER = ("ignorecorruptfiles", "ignoremissingfiles")
 WHOLE = ("csv", "xml", "binaryfile")
 """Formats of which one row or file can make all fail."""
@@ -56,29 +63,28 @@ class Found(NamedTuple):
     """The columns that are not read."""
 
 
+Types = list[tuple[str, str]]
+"""The names of columns and their types, in the order of a file or of a relation."""
+
+
 class Footers:
-    """Of each Parquet file that has been seen, its columns in milliseconds."""
+    """Of each Parquet and ORC file that has been seen, the types of its columns."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, frozenset[str]] = {}
+        self._seen: dict[str, Types] = {}
 
-    def far(self, session: Any, relation: Any) -> frozenset[str]:
-        """The columns in milliseconds of any of a relation's files; reads the footers of those that are new."""
+    def types(self, session: Any, relation: Any) -> list[Types]:
+        """Those of each of a relation's files; reads the footers of files that are new."""
         java = session._jvm  # noqa: SLF001 (Python's side has no name for it)
         # All names in one call: each element of an array of Java's is a call of its own. Names are written as in URIs.
         named = java.scala.Predef.genericWrapArray(relation.location().inputFiles()).mkString("\n")
         paths = str(named).split("\n") if named else []
         new = [one for one in paths if one not in self._seen]
         conf = session._jsparkSession.sessionState().newHadoopConf() if new else None  # noqa: SLF001 (as above)
+        read = _parquet_types if new and _format(relation) == "parquet" else _orc_types
         for path in new:
-            parquet = java.org.apache.parquet.hadoop
-            file = parquet.util.HadoopInputFile.fromPath(java.org.apache.hadoop.fs.Path(java.java.net.URI(path)), conf)
-            reader = parquet.ParquetFileReader.open(file)
-            try:
-                self._seen[path] = _in_milliseconds(reader.getFooter().getFileMetaData().getSchema())
-            finally:
-                reader.close()
-        return frozenset[str]().union(*(self._seen[one] for one in paths))
+            self._seen[path] = read(java, java.org.apache.hadoop.fs.Path(java.java.net.URI(path)), conf)
+        return [self._seen[one] for one in paths]
 
 
 def found(session: Any, written: str, footers: Footers) -> Found:
@@ -133,13 +139,31 @@ def far_moments(kind: str, columns: Mapping[str, str]) -> frozenset[str]:
     return frozenset(name for name, of in columns.items() if kind in FAILING and FAILING[kind] in of)
 
 
-def _far(session: Any, relation: Any, footers: Footers) -> frozenset[str]:
-    kind = _format(relation)
+def far_when_stored(kind: str, stored: Types, columns: Mapping[str, str]) -> frozenset[str]:
+    """Of the columns of a relation, those that Spark may fail on as a file has them: moments in milliseconds, and what
+    a reader makes another type of.
+    """
     if kind == "parquet":
-        return footers.far(session, relation)
-    fields = relation.dataSchema()
+        held = {name.lower(): of for name, of in stored}
+        days = {name for name, of in columns.items() if "timestamp" in of and DAYS.search(held.get(name.lower(), ""))}
+        return frozenset(days | {name for name, of in stored if MILLISECONDS.search(of)})
+    if all(name.startswith("_col") for name, _ in stored):  # without names, as Hive writes them: by their places
+        stored = [(name, of) for name, (_, of) in zip(columns, stored, strict=False)]
+    held = {name.lower(): of for name, of in stored}
+    return frozenset(name for name, of in columns.items() if not _alike(held.get(name.lower(), of), of))
+
+
+def _alike(stored: str, read: str) -> bool:
+    """Whether a reader of ORC takes each value of one type for one of the other, or for NULL, without failing."""
+    return stored == read or {stored, read} <= NUMBERS or all(of.startswith(TEXTS) for of in (stored, read))
+
+
+def _far(session: Any, relation: Any, footers: Footers) -> frozenset[str]:
+    kind, fields = _format(relation), relation.dataSchema()
     each = (fields.apply(i) for i in range(fields.length()))
-    return far_moments(kind, {str(one.name()): str(one.dataType().catalogString()) for one in each})
+    columns = {str(one.name()): str(one.dataType().catalogString()) for one in each}
+    files = footers.types(session, relation) if kind in ("parquet", "orc") else []
+    return far_moments(kind, columns).union(*(far_when_stored(kind, stored, columns) for stored in files))
 
 
 def _reads_far(session: Any, written: str, footers: Footers) -> bool:
@@ -156,12 +180,28 @@ def _reads_far(session: Any, written: str, footers: Footers) -> bool:
     return False
 
 
-def _in_milliseconds(schema: Any) -> frozenset[str]:
-    if not MILLISECONDS.search(str(schema.toString())):
-        return frozenset()
-    fields = schema.getFields()
-    each = (fields.get(i) for i in range(fields.size()))
-    return frozenset(str(one.getName()) for one in each if MILLISECONDS.search(str(one.toString())))
+def _parquet_types(java: Any, path: Any, conf: Any) -> Types:
+    parquet = java.org.apache.parquet.hadoop
+    reader = parquet.ParquetFileReader.open(parquet.util.HadoopInputFile.fromPath(path, conf))
+    try:
+        schema = reader.getFooter().getFileMetaData().getSchema()
+        if not (MILLISECONDS.search(written := str(schema.toString())) or DAYS.search(written)):
+            return []
+        each = (schema.getFields().get(i) for i in range(schema.getFields().size()))
+        return [(str(one.getName()), str(one.toString())) for one in each]
+    finally:
+        reader.close()
+
+
+def _orc_types(java: Any, path: Any, conf: Any) -> Types:
+    orc = java.org.apache.orc.OrcFile
+    reader = orc.createReader(path, orc.readerOptions(conf))
+    try:
+        schema = reader.getSchema()
+        names, types = schema.getFieldNames(), schema.getChildren()
+        return [(str(names.get(i)), str(types.get(i).toString())) for i in range(names.size())]
+    finally:
+        reader.close()
 
 
 def _relation(leaf: Any) -> Any:

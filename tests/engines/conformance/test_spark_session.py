@@ -157,6 +157,25 @@ def test_moments_of_orc_are_left_out(session: Any, tmp_path: Path) -> None:
         table.agg(n=_.at.count())
 
 
+@pytest.mark.parametrize(("kind", "read"), [("parquet", "TIMESTAMP_NTZ"), ("orc", "STRING")])
+def test_days_that_are_read_as_something_else_are_left_out(kind: str, read: str, session: Any, tmp_path: Path) -> None:
+    """One day far away, which has no text or is no moment, made each look fail."""
+    days = pa.array([-(2**31), *range(8)], pa.int32()).cast(pa.date32())
+    rows = pa.table({"person": pa.array(range(9), pa.int32()), "v": [1.0] * 9, "at": days})
+    (pq if kind == "parquet" else orc).write_table(rows, tmp_path / f"a.{kind}")
+    for types in (f"person BIGINT, v DOUBLE, at {read}", "person INT, v DOUBLE, at DATE"):
+        session.read.schema(types).format(kind).load(str(tmp_path)).createOrReplaceTempView("days")
+        table = protected(session, "days")
+        assert table.agg(n=_.count()).release(epsilon=1000).to_pandas()["n"].round()[0] == 9
+        if "DATE" in types:
+            assert (
+                table.filter(_.at.year() > 1900).agg(n=_.count()).release(epsilon=999).to_pandas()["n"].round()[0] == 8
+            )
+        else:
+            with pytest.raises(dp.InvalidQuery):
+                table.agg(n=_.at.count())
+
+
 def test_streams_are_refused(session: Any) -> None:
     """Every look at one fails, after its charge; one may take the place of a view, too."""
     stream = session.readStream.format("rate").load().selectExpr("value AS person", "1.0D AS v")
@@ -229,7 +248,7 @@ def test_names_of_files_are_asked_for_together(session: Any, tmp_path: Path, mon
     session.range(40).selectExpr("id AS person", "1.0D AS v").repartition(20).write.parquet(str(place))
     relation = session.read.parquet(str(place))._jdf.queryExecution().analyzed().collectLeaves().apply(0).relation()
     footers, client = Footers(), session.sparkContext._gateway._gateway_client
-    footers.far(session, relation)
+    footers.types(session, relation)
     sent: list[str] = []
     plain = client.send_command
 
@@ -238,6 +257,6 @@ def test_names_of_files_are_asked_for_together(session: Any, tmp_path: Path, mon
         return plain(text, *more, **named)
 
     monkeypatch.setattr(client, "send_command", noted)
-    assert footers.far(session, relation) == frozenset()
+    assert footers.types(session, relation) == [[]] * 20
     assert len(footers._seen) == 20
     assert len(sent) < 40
