@@ -88,7 +88,7 @@ def test_all_at_once_is_wider() -> None:
     assert (every > 1.3 * alone).all()
 
 
-@pytest.mark.parametrize("counts", [[1.5], [1] * 13, ["x"], [[1, 2]] * 13])
+@pytest.mark.parametrize("counts", [[1.5], [1] * 13, ["x"], [[1, 2]] * 13, [], 5, {1: 5}])
 def test_what_are_no_counts_is_refused(counts: Any) -> None:
     with pytest.raises(InvalidParameter):
         NoisyStream(BEST, rho=1).publish(counts)

@@ -159,10 +159,12 @@ def _alike(stored: str, read: str) -> bool:
 
 
 def _far(session: Any, relation: Any, footers: Footers) -> frozenset[str]:
-    kind, fields = _format(relation), relation.dataSchema()
-    each = (fields.apply(i) for i in range(fields.length()))
-    columns = {str(one.name()): str(one.dataType().catalogString()) for one in each}
+    kind, schema = _format(relation), relation.dataSchema()
+    fields = [schema.apply(i) for i in range(schema.length())]
+    columns = {str(one.name()): str(one.dataType().catalogString()) for one in fields}
     files = footers.types(session, relation) if kind in ("parquet", "orc") else []
+    if kind == "parquet" and any(files) and any(one.metadata().contains("parquet.field.id") for one in fields):
+        return frozenset(name for name, of in columns.items() if "timestamp" in of)  # names may be others in the files
     return far_moments(kind, columns).union(*(far_when_stored(kind, stored, columns) for stored in files))
 
 

@@ -84,9 +84,9 @@ class NoisyStream:
             InvalidParameter: fewer steps than were published, or more than there are.
         """
         array = array_of("counts", counts)
-        history = array.reshape(len(array), -1) if array.ndim else array.reshape(0, 1)
+        history = array.reshape(len(array), -1) if array.ndim and array.size else np.zeros((0, 1), array.dtype)
         before, most = len(self.published), self.strategy.windows.steps
-        if array.dtype.kind not in "iu" or not before <= len(history) <= most:
+        if not array.ndim or array.dtype.kind not in "iu" or not before <= len(history) <= most:
             what = f"whole numbers of {before:,} to {most:,} steps"
             cure = "give the counts of all steps so far, those that were published among them."
             raise InvalidParameter(expected(what, "counts", f"{array.dtype} of {len(history):,} steps", cure))

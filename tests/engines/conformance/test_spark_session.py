@@ -157,6 +157,27 @@ def test_moments_of_orc_are_left_out(session: Any, tmp_path: Path) -> None:
         table.agg(n=_.at.count())
 
 
+def test_far_milliseconds_are_found_under_numbers_of_columns(session: Any, tmp_path: Path) -> None:
+    """A schema with Parquet's numbers of fields has other names than the files: the footers' names said nothing."""
+    from pyspark.sql.types import StructType  # which is not here where Spark is not
+
+    rows = pa.table({"person": range(9), "v": [1.0] * 9, "x": pa.array([2**62] * 9, pa.timestamp("ms", "UTC"))})
+    numbered = [field.with_metadata({"PARQUET:field_id": str(i)}) for i, field in enumerate(rows.schema)]
+    pq.write_table(rows.cast(pa.schema(numbered)), tmp_path / "a.parquet")
+    types = StructType()
+    for i, (name, kind) in enumerate((("person", "long"), ("v", "double"), ("at", "timestamp"))):
+        types = types.add(name, kind, True, {"parquet.field.id": i})  # noqa: FBT003 (Spark has no name for it)
+    session.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
+    try:
+        session.read.schema(types).parquet(str(tmp_path)).createOrReplaceTempView("numbered")
+        table = protected(session, "numbered")
+        assert table.agg(n=_.count()).release(epsilon=1000).to_pandas()["n"].round()[0] == 9
+    finally:
+        session.conf.unset("spark.sql.parquet.fieldId.read.enabled")
+    with pytest.raises(dp.InvalidQuery):
+        table.agg(n=_.at.count())
+
+
 @pytest.mark.parametrize(("kind", "read"), [("parquet", "TIMESTAMP_NTZ"), ("orc", "STRING")])
 def test_days_that_are_read_as_something_else_are_left_out(kind: str, read: str, session: Any, tmp_path: Path) -> None:
     """One day far away, which has no text or is no moment, made each look fail."""
