@@ -22,12 +22,10 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.errors import EngineError, InvalidParameter, InvalidQuery
 from discreet.query.table import PrivateTable
-from discreet.series.kept_step_files import StepFiles, StepRecord
 from discreet.series.kept_step_totals import KeptSteps, scanned_column
 from discreet.series.series_record import key_of, points_of
 from discreet.testing.example_tables import not_private
 from discreet.testing.neighbors import array, hostile
-from reachable_objects import reachable
 from series_fixtures import DAYS, ROWS, START, asked, day, exact, protected, until
 
 Seen = list[list[Any]]
@@ -251,26 +249,6 @@ def test_steps_that_were_lost_are_refused(tmp_path: Path, seen: Seen) -> None:
     [wanted] = exact(asked(whole), 6)
     assert np.array_equal(seen[-1][0], wanted)
     assert len(list((tmp_path / "steps").rglob("*.steps"))) == 1
-
-
-@pytest.mark.parametrize("what", ["a look that fails", "a file that was cut"])
-def test_no_kept_total_is_in_reach_of_a_failure(
-    what: str, tmp_path: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Error hooks print the locals of frames, and those that read what is kept hold exact totals."""
-    table = grown([ROWS], [3], tmp_path)
-    [path] = tmp_path.rglob("*.steps")
-    if what == "a file that was cut":
-        path.write_bytes(path.read_bytes()[:-1])
-    else:
-        monkeypatch.setattr("discreet.series.publish_steps.measured", lambda *_: 1 / 0)
-    with pytest.raises((EngineError, InvalidParameter)) as failure:
-        asked(table).release(through="2026-01-04")
-    found = list(reachable(failure.value))
-    assert len(found) > 100
-    assert not any(isinstance(one, KeptSteps | StepFiles | StepRecord) for one in found)
-    assert path.read_bytes() not in [one for one in found if isinstance(one, bytes)]
-    assert not {id(one) for one in found} & {id(block) for blocks in seen for block in blocks}
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
