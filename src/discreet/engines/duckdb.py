@@ -197,7 +197,8 @@ class DuckDB(Connected):
             raise LookupError(f"a temporary table is named {KEYS}: DROP TABLE temp.{KEYS}")
         if self._plain is not None and written(self._raw, known) != self._plain:  # a view stands in its place
             raise FilesChanged
-        self._check_types(known)
+        self._check_types()
+        self._check_names(known)
 
     def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
         with self._exclusive():
@@ -237,7 +238,10 @@ class DuckDB(Connected):
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
-        """The table, with the columns and types with which it was protected, before a look and afterwards."""
+        """The table, with the columns and types with which it was protected, before a look and afterwards.
+
+        Whether a new name has taken the place of one in a view is asked once, afterwards: then nothing is answered.
+        """
         with ExitStack() as stack:
             for engine in self._engines_on_path:
                 stack.enter_context(engine._unchanged())  # noqa: SLF001 (engines of one kind)
@@ -246,11 +250,14 @@ class DuckDB(Connected):
             self._check_types()
             yield
             self._check_types()
+            self._check_names()
 
-    def _check_types(self, known: Collection[Relation] | None = None) -> None:
-        """Refuses other types, and names that mean something else by what the connection has, where that is known."""
+    def _check_types(self) -> None:
         if self._protected_types is not None and self._current_types() != self._protected_types:
             raise FilesChanged
+
+    def _check_names(self, known: Collection[Relation] | None = None) -> None:
+        """Refuses names that mean something else by now; `known` are the relations, where they have been read."""
         if self._of_views and hidden(self._backend.con, self._temporary, known):
             raise FilesChanged
 
