@@ -107,6 +107,8 @@ class Charge:
 
     def at(self, level: str, asked_by: str) -> Charge:
         """This charge at a level, asked by somebody, unless it says by whom."""
+        if level == self.level and (self.asked_by or not asked_by):
+            return self
         moved = object.__new__(Charge)
         for name in self.__slots__:
             object.__setattr__(moved, name, getattr(self, name))  # the amounts were checked when it was made
@@ -157,8 +159,8 @@ class Ledger(ABC):
 
     def admitted(self, charge: Charge, before: Balances) -> Balances:
         """The balances with `charge`, where those before it are `before`; or BudgetExceeded."""
-        after = before.charged(charge.level, charge.cost)
-        return replace(after, sources=before.sources.with_all(charge.declared))
+        after, sources = before.charged(charge.level, charge.cost), before.sources.with_all(charge.declared)
+        return after if sources is after.sources else replace(after, sources=sources)
 
     def changed(self, change: LevelChange, before: Balances) -> Balances:
         """The balances with `change`; the same ones, where it changes nothing."""

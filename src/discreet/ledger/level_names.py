@@ -39,7 +39,9 @@ def lineage(path: str) -> tuple[str, ...]:
     >>> lineage("staff/alice")
     ('', 'staff', 'staff/alice')
     """
-    parts = path.split("/") if path else []
+    if not path:
+        return (WHOLE,)
+    parts = path.split("/")
     return (WHOLE, *("/".join(parts[: number + 1]) for number in range(len(parts))))
 
 

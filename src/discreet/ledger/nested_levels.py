@@ -71,6 +71,10 @@ class BudgetLevel:
     standing: str = "open"
     """``open``, ``frozen`` or ``closed``."""
 
+    def after(self, cost: Spending) -> BudgetLevel:
+        """The level with a charge; made anew, since `replace` takes as long as the sums."""
+        return BudgetLevel(allowance=self.allowance, spent=added(self.spent, cost), standing=self.standing)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Balances:
@@ -110,13 +114,14 @@ class Balances:
     def charged(self, path: str, cost: Spending) -> Balances:
         """The balances with a charge at a level; or BudgetExceeded, which names the innermost level that refuses it."""
         around = self._around(path)
-        after = {one: replace(level, spent=added(level.spent, cost)) for one, level in around.items()}
+        after = {one: level.after(cost) for one, level in around.items()}
         for one in reversed(after):
             if around[one].standing != "open":
                 raise BudgetExceeded(_not_open(one, around[one].standing))
             if not around[one].allowance.allows(around[one].spent, after[one].spent):
                 raise BudgetExceeded(_refusal(cost, around[one], one if len(self.levels) > 1 else None))
-        return replace(self, levels={**self.levels, **after}, number=self.number + 1)
+        levels = {**self.levels, **after}
+        return Balances(levels=levels, sources=self.sources, number=self.number + 1, changes=self.changes)
 
     def changed(self, change: LevelChange) -> Balances:
         """The balances with a change of a level; the same ones, where a level is open already as it is opened."""
