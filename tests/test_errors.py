@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import discreet.language.expression_texts  # noqa: F401 (expressions have their texts once it is imported)
 from discreet import errors
 from discreet.errors import (
     BudgetExceeded,
