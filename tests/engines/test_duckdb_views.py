@@ -10,7 +10,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.engines.duckdb_names import keeps_rows, qualified
+from discreet.engines.duckdb_names import keeps_rows, qualified, relations
 
 VIEWS = {
     "where": "WHERE regexp_matches(person, '^[0-9]+$')",
@@ -143,7 +143,7 @@ def test_which_tables_keep_all_rows(tmp_path: Path) -> None:
     ]
 
     def keeps(table: Any) -> bool:
-        return keeps_rows(qualified(table, backend.con), backend.con)
+        return keeps_rows(qualified(table, backend.con), backend.con, relations(backend.con))
 
     assert [keeps(table) for table in kept] == [True] * len(kept)
     assert [keeps(table) for table in left] == [False] * len(left)

@@ -12,19 +12,13 @@ import pyarrow as pa
 
 from discreet.answers.display import polars_frame, records_of
 from discreet.answers.workbook import write_workbook
-from discreet.errors import InvalidParameter, expected
-from discreet.exact.given_values import place_to_write
+from discreet.exact.given_values import place_to_write, unwritable
 
 if TYPE_CHECKING:
     import os
 
     import pandas as pd
     import polars as pl
-
-
-def _unwritable(path: str | os.PathLike[str]) -> InvalidParameter:
-    cure = "choose a folder that exists and may be written to."
-    return InvalidParameter(expected("a place that can be written", "path", str(path), cure))
 
 
 def comma_separated(table: pa.Table) -> str:
@@ -77,7 +71,7 @@ class TableExports(ABC):
             with open(place, "wb") as file:  # noqa: PTH123 (of a path Arrow would guess whether it is an address)
                 pq.write_table(table, file)
         except OSError as problem:
-            raise _unwritable(path) from problem
+            raise unwritable(path) from problem
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The same table as comma-separated values, with a line of names; `path` writes it to a file, too.
@@ -96,7 +90,7 @@ class TableExports(ABC):
                 with open(place, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 (a path of any kind)
                     file.write(text)
             except OSError as problem:
-                raise _unwritable(path) from problem
+                raise unwritable(path) from problem
         return text
 
     def to_excel(self, path: str | os.PathLike[str]) -> None:

@@ -15,7 +15,7 @@ from datetime import date, datetime
 from xml.sax.saxutils import escape
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.given_values import place_to_write
+from discreet.exact.given_values import place_to_write, unwritable
 
 MOST_ROWS, MOST_TEXT = 1_048_576, 32_767
 """Of a sheet, and of a cell."""
@@ -48,8 +48,7 @@ def write_workbook(path: str | os.PathLike[str], sheets: Mapping[str, Iterable[R
             for name, text in {**_frame(list(parts)), **_numbered(parts.values())}.items():
                 file.writestr(name, HEAD + text)
     except OSError as problem:
-        cure = "choose a folder that exists and may be written to."
-        raise InvalidParameter(expected("a place that can be written", "path", str(path), cure)) from problem
+        raise unwritable(path) from problem
 
 
 def _numbered(texts: Iterable[str]) -> dict[str, str]:

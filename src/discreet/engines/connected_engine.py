@@ -129,11 +129,11 @@ class Connected(ABC):
         made = copy.copy(self)
         # A whole number may be beyond what the column holds.
         low = ibis.literal(first, type=None if isinstance(first, int) else self._raw[column].type())
-        compared = self._with_own_statistics(self._raw[column])
+        compared = self._without_statistics(self._raw[column])
         made._raw, made._seen = self._raw.filter(compared >= low), None  # noqa: SLF001 (our own)
         return made
 
-    def _with_own_statistics(self, column: ir.Value) -> ir.Value:
+    def _without_statistics(self, column: ir.Value) -> ir.Value:
         """A raw column, for conditions by which the engine may leave parts of a table out."""
         return column
 

@@ -66,8 +66,8 @@ class DuckDB(Connected):
         self._is_curators = isinstance(data, ir.Table)
         self._raw_written = str(self._backend.compile(self._raw))
         self._protected_settings = self._settings_at_first() if self._is_curators else {}
-        self._of_views = self._is_curators and not self._with_lock(lambda raw: is_stored(self._raw, raw))
         known = self._with_lock(relations) if self._is_curators else []
+        self._of_views = self._is_curators and not self._with_lock(lambda raw: is_stored(self._raw, raw, known))
         if self._of_views:
             self._with_lock(lambda raw: check_types_are_stated(self._raw, raw, known))
         self._temporary = temporary_names(known) if self._of_views else frozenset[str]()
@@ -82,7 +82,7 @@ class DuckDB(Connected):
         self._plain: Mapping[Any, str | None] | None = None
         """What stands for a table of the curator's that leaves no row out, so that nothing is found first."""
         if self._is_curators:
-            if self._with_lock(lambda raw: keeps_rows(self._raw, raw)):
+            if self._with_lock(lambda raw: keeps_rows(self._raw, raw, known)):
                 self._plain = written(self._raw, known)
             else:
                 self._find_rows_first()
@@ -106,7 +106,7 @@ class DuckDB(Connected):
         """Of views, which may read files, a computed text, for which a file has no statistics."""
         return super()._binary_text(computed_text(name) if self._of_views else name)
 
-    def _with_own_statistics(self, column: ir.Value) -> ir.Value:
+    def _without_statistics(self, column: ir.Value) -> ir.Value:
         """Of views, which may read timestamps of 96 bits, a computed moment."""
         return computed(column) if self._of_views and column.type().is_timestamp() else column
 

@@ -87,22 +87,17 @@ def _qualified(table: ops.DatabaseTable, raw: Any) -> ops.DatabaseTable:
     return table.copy(namespace=ops.Namespace(chosen[0].catalog, chosen[0].schema)) if chosen else table
 
 
-def is_stored(table: ir.Table, raw: Any) -> bool:
+def is_stored(table: ir.Table, raw: Any, known: Iterable[Relation]) -> bool:
     """Whether it is made of DuckDB's own tables alone, whose statistics are DuckDB's own; not of views, which may read
     files, or of tables of another system.
     """
+    if table.op().find((ops.SQLQueryResult, ops.SQLStringView)):
+        return False
     own = {name for [name] in raw.execute(OWN_STORAGE).fetchall()}
-    tables = {(one.catalog, one.schema, one.name.translate(SMALL)) for one in relations(raw) if one.written is None}
-    found = table.op().find((ops.DatabaseTable, ops.SQLQueryResult, ops.SQLStringView))
-    return all(
-        isinstance(one, ops.DatabaseTable)
-        and one.namespace.catalog in own
-        and (one.namespace.catalog, one.namespace.database, one.name.translate(SMALL)) in tables
-        for one in found
-    )
+    return all(text is None and place[0] in own for place, text in written(table, known).items())
 
 
-def keeps_rows(table: ir.Table, raw: Any) -> bool:
+def keeps_rows(table: ir.Table, raw: Any, known: Iterable[Relation]) -> bool:
     """Whether no step of it, and no view, leaves out a row: of a table as DuckDB stores it, or of files.
 
     A view that names a macro may, whatever else the name means: `regexp_split_to_table` gives no row of NULL.
@@ -111,7 +106,7 @@ def keeps_rows(table: ir.Table, raw: Any) -> bool:
         return False
     if table.op().find((ops.Unnest, ops.ScalarUDF)):
         return False
-    found = written(table, relations(raw))
+    found = written(table, known)
     views = [text for text in found.values() if text is not None]
     own = {name for [name] in raw.execute(OWN_STORAGE).fetchall()}
     if any(place[0] not in own for place, text in found.items() if text is None) or not all(map(_reads_files, views)):

@@ -35,12 +35,12 @@ Mutant
 
 from __future__ import annotations
 
-import ibis
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.engines.decimal_digits import column_within_digits
 from discreet.engines.parquet_columns import OLD_TIMESTAMP
+from discreet.language.input_barrier import computed
 
 TOTAL = "utf8_validation='replace'"
 """Each byte that is not UTF-8 is read as "?". By default one such row makes every look at its column fail."""
@@ -62,7 +62,7 @@ def with_computed_texts(op: ops.Intersection | ops.Difference) -> ops.Node:
 
 def _computed(table: ir.Table) -> ops.Node:
     texts = [name for name, kind in table.schema().items() if kind.is_string()]
-    seen = {name: ibis.cases((table[name].notnull(), table[name])) for name in texts}
+    seen = {name: computed(table[name]) for name in texts}
     return table.select([seen.get(name, table[name]).name(name) for name in table.columns]).op()
 
 

@@ -104,6 +104,12 @@ def place_to_write(given: object, example: str) -> str:
     return path
 
 
+def unwritable(path: str | os.PathLike[str]) -> InvalidParameter:
+    """The refusal of a file that the system does not write."""
+    cure = "choose a folder that exists and may be written to."
+    return InvalidParameter(expected("a place that can be written", "path", str(path), cure))
+
+
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 """As of s3://bucket/file, of which `Path` leaves one slash; a drive has one letter."""
 LONGEST_NAME, LONGEST_PATH = 255, 4095
