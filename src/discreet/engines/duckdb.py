@@ -28,7 +28,7 @@ from discreet.engines.duckdb_texts import computed_text, with_computed_texts
 from discreet.engines.engine import AddNoise, hide_failure_details, logger
 from discreet.engines.exact_totals import KEYS, totals
 from discreet.engines.file_patterns import FilesChanged, all_unchanged
-from discreet.engines.guessed_types import check_types_are_stated
+from discreet.engines.inferred_types import check_types_are_stated
 from discreet.engines.inputs import table
 from discreet.engines.lossy_types import check_told_apart
 from discreet.engines.multi_table_engine import TablePart
