@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,45 @@ def test_a_charge_that_was_overtaken_comes_next(charge: MakeCharge, monkeypatch:
     assert ledger.reserve(charge(Fraction(1, 8))) == 3
     assert ledger.spent().epsilon == Fraction(5, 8)
     assert [entry.guarantee.epsilon for entry in ledger.entries()] == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 8)]
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_an_interrupted_charge_lets_the_next_one_in(charge: MakeCharge, *, is_written: bool) -> None:
+    """It stops right before or right after it is written, and nobody waits for what it left undone."""
+
+    class Interrupted(dict[int, Any]):
+        is_on = False
+
+        def setdefault(self, key: int, default: Any = None) -> Any:
+            if self.is_on and not is_written:
+                raise KeyboardInterrupt
+            found = super().setdefault(key, default)
+            if self.is_on:
+                raise KeyboardInterrupt
+            return found
+
+    ledger = MemoryLedger(Allowance(epsilon=Fraction(1)))
+    ledger._states = states = Interrupted(ledger._states)
+    ledger.reserve(charge(Fraction(1, 8)))
+    states.is_on = True
+    with pytest.raises(KeyboardInterrupt):
+        ledger.reserve(charge(Fraction(1, 8)))
+    states.is_on = False
+    next_one = threading.Thread(target=partial(ledger.reserve, charge(Fraction(1, 8))), daemon=True)
+    next_one.start()
+    next_one.join(10)
+    assert not next_one.is_alive()
+    assert (
+        ledger.spent().epsilon == Fraction(2 + is_written, 8) == sum(one.guarantee.epsilon for one in ledger.entries())
+    )
+
+
+def test_only_the_last_balances_are_kept(charge: MakeCharge) -> None:
+    """Those of all states would be most of what a long ledger holds, and of what the collector looks through."""
+    ledger = MemoryLedger(Allowance(epsilon=Fraction(1)))
+    for _ in range(8):
+        ledger.reserve(charge(Fraction(1, 8)))
+    assert [state.balances is not None for state in ledger._states.values()] == [False] * 8 + [True]
 
 
 def test_a_ledger_is_not_copied() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
-from typing import ClassVar, Never, NoReturn
+from typing import ClassVar, NamedTuple, Never, NoReturn
 
 from discreet.errors import InvalidParameter, LedgerError, NoTruth, expected, shown
 from discreet.exact.amounts import at_least_one
@@ -189,7 +188,7 @@ class Budget(LevelVerbs, NearNames, NoTruth):
         ledger = self._own()
         number = ledger.reserve(charge.at(self.path, self._asked_by))
         self.charged.add(ledger.identity)
-        return Reservation(number=number, store=self._commit)
+        return Reservation(number, self._commit)
 
     def check(self, source: DeclaredSource) -> None:
         """Refuses a table that contradicts what was charged under its name: about another unit, or other neighbors."""
@@ -279,8 +278,7 @@ class Budget(LevelVerbs, NearNames, NoTruth):
         return f"Budget({named}allowance: {level.allowance}; spent: {spent}; remaining: {remaining}{state})"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reservation:
+class Reservation(NamedTuple):
     """A charge that is spent already, and the right to store the one answer that it pays for."""
 
     number: int

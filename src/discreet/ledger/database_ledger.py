@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import TypeVar
@@ -176,7 +175,7 @@ class DatabaseLedger(Ledger):
         """Writes a source that is new, with an entry of its own."""
         balances, texts = self._pending.balances, (source.name, source.version, "", source.to_json())
         amounts = ratios(*NOTHING, *balances.whole.spent)
-        number, after = len(balances.sources) + 1, replace(balances, sources=balances.sources.with_(source))
+        number, after = len(balances.sources) + 1, balances._replace(sources=balances.sources.with_(source))
         self._append(LedgerLine._make((self._next, "source", now(), number, *texts, *amounts, "", *NOWHERE)), after)
 
     def _append_change(self, change: LevelChange, after: Balances) -> None:

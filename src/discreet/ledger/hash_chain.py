@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -165,7 +165,7 @@ def _continued(head: Head, line: LedgerLine, chain: str) -> Head | None:
         is_next = line.number == after.number and line.totals == totals_text(after, line.level)
     elif line.kind == "source":
         sources = before.sources.with_(DeclaredSource.from_json(line.source, line.what, line.event))
-        after = replace(before, sources=sources)
+        after = before._replace(sources=sources)
         is_next = line.number == len(sources) == len(before.sources) + 1
     elif line.kind == "level":
         change = change_of(line)

@@ -160,7 +160,7 @@ class Ledger(ABC):
     def admitted(self, charge: Charge, before: Balances) -> Balances:
         """The balances with `charge`, where those before it are `before`; or BudgetExceeded."""
         after, sources = before.charged(charge.level, charge.cost), before.sources.with_all(charge.declared)
-        return after if sources is after.sources else replace(after, sources=sources)
+        return after if sources is after.sources else after._replace(sources=sources)
 
     def changed(self, change: LevelChange, before: Balances) -> Balances:
         """The balances with `change`; the same ones, where it changes nothing."""

@@ -9,16 +9,19 @@ Relies on
     `Ledger.admitted`.
 Proof
     State n is the n-th value of `_states`: a charge, or a change of a level, and the balances with it. It never changes
-    once it is there. `reserve` reads the last one, n, and makes n + 1 of it; ``setdefault`` keeps it only if no other
-    n + 1 is there, and otherwise `reserve` starts again from that. So n + 1 follows the n from which its balances were
-    computed. An exception before that step leaves nothing, and one after it a charge without an answer. Answers are
-    kept likewise, the first for each charge.
+    once it is there, but that its balances are let go of when n + 1 is. `reserve` reads the last one, n, and makes n +
+    1 of it; ``setdefault`` keeps it only if no other n + 1 is there, and otherwise `reserve` starts again from that. So
+    n + 1 follows the n from which its balances were computed. Whoever finds n without balances looks for a later one,
+    which is there. An exception before that step leaves nothing, and one after it a charge without an answer, and
+    perhaps balances that nobody reads. Answers are kept likewise, the first for each charge.
 Rounding
     None.
 Source
     An append by comparing and setting, as in Harris, A Pragmatic Implementation of Non-Blocking Linked-Lists (2001).
 Mutant
     last-writer-wins: a charge is written over one that came first; killed by test_a_charge_in_between_is_seen.
+    let-go-first: the balances before a charge are let go of before it is written; killed by
+    test_an_interrupted_charge_lets_the_next_one_in.
 """
 
 from __future__ import annotations
@@ -27,9 +30,8 @@ import itertools
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from discreet.ledger.ledger import Charge, Entry, Ledger, PaidAnswer, already_answered, entry, no_charge, no_place
 from discreet.ledger.level_changes import LevelChange
@@ -40,16 +42,20 @@ from discreet.ledger.privacy_filter import Allowance
 _numbers = itertools.count(1)
 
 
-class _State(NamedTuple):
+@dataclass(slots=True, eq=False)
+class _State:
     """An entry and what holds with it; without one, what holds before the first."""
 
-    balances: Balances
+    balances: Balances | None
+    """None, once there is a later state: those of all would be most of what the collector looks through."""
+    number: int = 0
+    """So many charges were made; all other entries were changes."""
     entry: Charge | LevelChange | None = None
     clock: float = 0.0
 
 
 class MemoryLedger(Ledger):
-    """Entries in their order, each with the balances up to it."""
+    """Entries in their order, the last one with the balances up to it."""
 
     def __init__(self, allowance: Allowance) -> None:
         self._states: dict[int, _State] = {0: _State(Balances.of(allowance))}
@@ -58,7 +64,7 @@ class MemoryLedger(Ledger):
         """By key: the charges that have an answer, and their levels."""
         self._points: dict[tuple[int, int], bytes] = {}
         """By the charge whose answer they follow, and their places."""
-        self._number = next(_numbers)
+        self._identity = f"memory {next(_numbers)}"
 
     def reserve(self, charge: Charge) -> int:
         """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing."""
@@ -71,15 +77,23 @@ class MemoryLedger(Ledger):
     def _appended(self, written: Charge | LevelChange, follow: Callable[[Balances], Balances]) -> Balances:
         """The balances with an entry, once it is written."""
         while True:
-            position = len(self._states)
-            before = self._states[position - 1].balances
+            position, before = self._last()
             after = follow(before)
             if after is before:
                 return after
             # Only the clock is read here: its text is made when somebody looks.
-            mine = _State(after, written, time.time())
-            if self._states.setdefault(position, mine) is mine:
+            mine = _State(after, after.number, written, time.time())
+            if self._states.setdefault(position + 1, mine) is mine:
+                self._states[position].balances = None
                 return after
+
+    def _last(self) -> tuple[int, Balances]:
+        """The position of the last state, and its balances."""
+        while True:
+            position = len(self._states) - 1
+            balances = self._states[position].balances
+            if balances is not None:
+                return position, balances
 
     def commit(self, number: int, answer: bytes) -> None:
         """Stores the answer that charge `number` paid for, once."""
@@ -119,12 +133,12 @@ class MemoryLedger(Ledger):
 
     def balances(self) -> Balances:
         """How all levels stand, and what was declared of all tables that charges are about."""
-        return self._states[len(self._states) - 1].balances
+        return self._last()[1]
 
     @property
     def identity(self) -> str:
         """Its number in this process."""
-        return f"memory {self._number}"
+        return self._identity
 
     def latest(self, key: str, level: str = "") -> PaidAnswer | None:
         """The answer under `key` of the charge with the highest number, of those charged to a level or below it."""
@@ -144,8 +158,8 @@ class MemoryLedger(Ledger):
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
         """Charges, oldest first: those behind number `after`, and so many at most."""
         charges = (
-            entry(state.balances.number, _text(state.clock), written, answered=state.balances.number in self._answers)
-            for state in self._behind(lambda balances: balances.number, after)
+            entry(state.number, _text(state.clock), written, answered=state.number in self._answers)
+            for _, state in self._behind(self._charges_at, after)
             if isinstance(written := state.entry, Charge)
         )
         return tuple(itertools.islice(charges, most))
@@ -153,22 +167,25 @@ class MemoryLedger(Ledger):
     def changes(self, after: int = 0, most: int | None = None) -> tuple[LevelChange, ...]:
         """Changes of levels, oldest first: those behind number `after`, and so many at most."""
         found = (
-            replace(written, number=state.balances.changes, time=_text(state.clock), after=state.balances.number)
-            for state in self._behind(lambda balances: balances.changes, after)
+            replace(written, number=position - state.number, time=_text(state.clock), after=state.number)
+            for position, state in self._behind(lambda position: position - self._charges_at(position), after)
             if isinstance(written := state.entry, LevelChange)
         )
         return tuple(itertools.islice(found, most))
 
     def _charge(self, number: int) -> Charge:
-        state = next(self._behind(lambda balances: balances.number, number - 1))
+        _, state = next(self._behind(self._charges_at, number - 1))
         assert isinstance(state.entry, Charge)  # noqa: S101 - the first state of a number is that of its charge
         return state.entry
 
-    def _behind(self, count: Callable[[Balances], int], after: int) -> Iterator[_State]:
-        """The states from the first one on in which more than `after` were counted."""
+    def _charges_at(self, position: int) -> int:
+        return self._states[position].number
+
+    def _behind(self, count: Callable[[int], int], after: int) -> Iterator[tuple[int, _State]]:
+        """The states, with their positions, from the first one on at which more than `after` were counted."""
         every = range(len(self._states))
-        first = bisect_left(every, after + 1, key=lambda position: count(self._states[position].balances))
-        return (self._states[position] for position in every[first:])
+        first = bisect_left(every, after + 1, key=count)
+        return ((position, self._states[position]) for position in every[first:])
 
 
 def _text(clock: float) -> str:

@@ -47,9 +47,9 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
+from typing import NamedTuple
 
 from discreet.errors import BudgetExceeded, LedgerError, expected, nearest_name
 from discreet.exact.amounts import decimal_text
@@ -62,8 +62,7 @@ from discreet.privacy.definitions import Guarantee
 ZERO = Fraction(0)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BudgetLevel:
+class BudgetLevel(NamedTuple):
     """A level of a budget: what it may spend, what was spent at it and below, and whether it may go on."""
 
     allowance: Allowance
@@ -71,18 +70,13 @@ class BudgetLevel:
     standing: str = "open"
     """``open``, ``frozen`` or ``closed``."""
 
-    def after(self, cost: Spending) -> BudgetLevel:
-        """The level with a charge; made anew, since `replace` takes as long as the sums."""
-        return BudgetLevel(allowance=self.allowance, spent=added(self.spent, cost), standing=self.standing)
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Balances:
+class Balances(NamedTuple):
     """How all levels of a ledger stand after so many charges and changes."""
 
     levels: Mapping[str, BudgetLevel]
     """By path, in the order in which they were opened; the whole budget first."""
-    sources: DeclaredSources = field(default_factory=DeclaredSources)
+    sources: DeclaredSources = DeclaredSources()
     number: int = 0
     """So many charges were made."""
     changes: int = 0
@@ -113,15 +107,16 @@ class Balances:
 
     def charged(self, path: str, cost: Spending) -> Balances:
         """The balances with a charge at a level; or BudgetExceeded, which names the innermost level that refuses it."""
-        around = self._around(path)
-        after = {one: level.after(cost) for one, level in around.items()}
-        for one in reversed(after):
-            if around[one].standing != "open":
-                raise BudgetExceeded(_not_open(one, around[one].standing))
-            if not around[one].allowance.allows(around[one].spent, after[one].spent):
-                raise BudgetExceeded(_refusal(cost, around[one], one if len(self.levels) > 1 else None))
-        levels = {**self.levels, **after}
-        return Balances(levels=levels, sources=self.sources, number=self.number + 1, changes=self.changes)
+        levels = dict(self.levels)
+        for one in reversed(lineage(path)):
+            level = self.at(one)
+            if level.standing != "open":
+                raise BudgetExceeded(_not_open(one, level.standing))
+            total = added(level.spent, cost)
+            if not level.allowance.allows(level.spent, total):
+                raise BudgetExceeded(_refusal(cost, level, one if len(levels) > 1 else None))
+            levels[one] = BudgetLevel(level.allowance, total, level.standing)
+        return Balances(levels, self.sources, self.number + 1, self.changes)
 
     def changed(self, change: LevelChange) -> Balances:
         """The balances with a change of a level; the same ones, where a level is open already as it is opened."""
@@ -141,7 +136,7 @@ class Balances:
             made = BudgetLevel(allowance=change.allowance or self.whole.allowance)
         else:
             made = _after(change, before)
-        return replace(self, levels={**self.levels, change.level: made}, changes=self.changes + 1)
+        return self._replace(levels={**self.levels, change.level: made}, changes=self.changes + 1)
 
     def remaining(self, path: str) -> Guarantee:
         """The least that its own allowance and those around it leave of each sum; nothing, unless all are open."""
@@ -176,9 +171,9 @@ class Balances:
 def _after(change: LevelChange, before: BudgetLevel) -> BudgetLevel:
     """The level that a change makes of one."""
     if change.kind == RAISE:
-        return replace(before, allowance=_raised(change, before))
+        return before._replace(allowance=_raised(change, before))
     if change.kind == CLOSE:
-        return replace(before, standing="closed")
+        return before._replace(standing="closed")
     if change.kind not in STANDING:
         cure = "open, raise, freeze, unfreeze or close it."
         raise LedgerError(expected("a change that a level can have", "change", change.kind, cure))
@@ -186,7 +181,7 @@ def _after(change: LevelChange, before: BudgetLevel) -> BudgetLevel:
     if before.standing != had:
         cure = "look at .standing first: somebody else may have changed it."
         raise LedgerError(expected(f"a level that is {had}", change.level or "the whole", before.standing, cure))
-    return replace(before, standing=has)
+    return before._replace(standing=has)
 
 
 def _raised(change: LevelChange, before: BudgetLevel) -> Allowance:

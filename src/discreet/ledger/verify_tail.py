@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -89,9 +88,9 @@ def _head_at(database: Database, position: int, first: Head) -> Head:
         for change in _numbered(database, "level", position):
             balances = balances.changed(change_of(change))
         totals = _totals(database, position, balances) | {WHOLE: Spending(*map(stored_amount, texts))}
-        levels = {path: replace(one, spent=totals.get(path, NOTHING)) for path, one in balances.levels.items()}
+        levels = {path: one._replace(spent=totals.get(path, NOTHING)) for path, one in balances.levels.items()}
         sources = _sources(database, position)
-        balances = replace(balances, levels=levels, number=after - 1, sources=sources)
+        balances = balances._replace(levels=levels, number=after - 1, sources=sources)
         return Head(position=position, chain=chain, balances=balances)
     except (ArithmeticError, InvalidParameter, LedgerError, TypeError, ValueError) as error:
         raise LedgerError(broken(position)) from error
