@@ -11,9 +11,11 @@ from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import discreet as dp
+from discreet import series, workloads
 from discreet.accounting import calibration, conversions, theorems
 from discreet.accounting import event_losses as losses
 from discreet.accounting.privacy_loss import Loss
@@ -33,6 +35,23 @@ NORMS: dict[str, Callable[[Fraction], dp.KNorm]] = {
     "box": lambda e: dp.KNorm.box([1, 2], epsilon=e),
     "cross-polytope": lambda e: dp.KNorm.cross_polytope([1, 2], epsilon=e),
     "polytope": lambda e: dp.KNorm.of_contributions([(1, 0), (0, 1), (1, 1)], epsilon=e),
+}
+STREAM = series.NoisyStream(series.StreamStrategy.best(series.StepWindows.of(3, (1,))), rho=1)
+STREAM.publish([4, 0, 2])
+BINS, RECORDS = workloads.OrderedQueries.prefixes(2), np.array([[0, 1], [1, 2]])
+CELLS = BINS.strategy().release([5, 0], rho=1)
+LAPLACE_CELLS = workloads.laplace_strategy(BINS, starts=1).release([5, 0], epsilon=1)
+MARGINAL = workloads.Marginals({"sex": 2, "age": 3}, ways=1).total().release(RECORDS, rho=1)["age"]
+PRODUCTS = workloads.ProductQueries({"sex": 2, "age": 3}, ways=1).strategy().release(RECORDS, rho=1)
+LEVELS = workloads.LevelNoise.of(workloads.Hierarchy.of([0, 0]), epsilon=1).release([5, 0])
+WIDTHS: dict[str, Callable[[Fraction], Any]] = {
+    "half width of a stream": lambda c: STREAM.half_widths(1, confidence=c)[0],
+    "half width of all of a stream": lambda c: STREAM.half_widths(1, confidence=c, simultaneous=True)[0],
+    "half width of cells": lambda c: CELLS.half_width(0, 2, confidence=c),
+    "half width of cells, Laplace": lambda c: LAPLACE_CELLS.half_width(0, 2, confidence=c),
+    "half width of a marginal": lambda c: MARGINAL.half_width(c),
+    "half width of products": lambda c: PRODUCTS.half_width("age", np.ones(3), confidence=c),
+    "half width of levels": lambda c: LEVELS.half_widths(1, confidence=c)[0],
 }
 LONGEST = 1.0
 """Seconds of a processor."""
@@ -152,6 +171,7 @@ FUNCTIONS: dict[str, Case] = {
         lambda e, m: dp.SparseVector(sensitivity=1, epsilon=e, threshold=0).bound(answers=9, confidence=1 - m),
         [AMOUNTS, ALL_MISSES], [-1, -1],
     ),
+    **{name: (lambda m, width=width: float(width(1 - m)), [ALL_MISSES], [-1]) for name, width in WIDTHS.items()},
     "Staircase.event": (lambda e: dp.Staircase(sensitivity=1, epsilon=e).event.gamma, [AMOUNTS], [0]),
     "Laplace.loss": (lambda s, b: dp.Laplace(sensitivity=s, scale=b).loss.delta(1), [AMOUNTS, AMOUNTS], [1, -1]),
 }  # fmt: skip

@@ -34,7 +34,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -47,6 +46,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.series.series_strategy import Reals, SeriesStrategy
 from discreet.series.step_windows import Window
+from discreet.workloads.hierarchy_least_squares import reach
 
 
 @dataclass(eq=False)
@@ -107,12 +107,12 @@ class NoisyStream:
         """What each of these is off by at most, with this confidence; `simultaneous`, all windows and steps at once,
         those to come among them.
         """
-        level = float(confidence_level(confidence))
         width = len(self.published[0]) if self.published else 1
-        miss = (1 - level) / (self.strategy.windows.number * width if simultaneous else 1)
+        every = self.strategy.windows.number * width if simultaneous else 1
+        level = 1 - (1 - confidence_level(confidence)) / every
         full = len(self.strategy.windows.full(self._known(window), len(self.published)))
-        reach = NormalDist().inv_cdf(1 - miss / 2) * float(self.noise.scale)
-        found: Reals = reach * self.strategy.deviations[window][:full] + self.strategy.roundings[window][:full] / 2
+        sigmas = reach(level, gaussian=True) * float(self.noise.scale)
+        found: Reals = sigmas * self.strategy.deviations[window][:full] + self.strategy.roundings[window][:full] / 2
         return found
 
     def _known(self, window: Window) -> Window:

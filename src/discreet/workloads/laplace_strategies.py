@@ -216,5 +216,5 @@ class LaplaceCells(NoisyCells):
 
     def half_width(self, low: int, high: int, *, confidence: object = 0.95) -> float:
         """What that sum is off by at most, with this confidence: the quantile of its noise."""
-        level = float(confidence_level(confidence))
-        return cached_quantile(LAPLACE, tuple((self._form(low, high) * self._scale).tolist()), level, 1 / self._scale)
+        level, terms = confidence_level(confidence), tuple((self._form(low, high) * self._scale).tolist())
+        return cached_quantile(LAPLACE, terms, level, 1 / self._scale)

@@ -33,19 +33,19 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, confidence_level, root_above
+from discreet.exact.amounts import at_least_one, root_above
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.workload_sensitivity import neighbors_of
+from discreet.workloads.hierarchy_least_squares import reach
 from discreet.workloads.records import LARGEST, clipped_codes
 from discreet.workloads.residual_tables import centered, centered_variance, residual, spread, squared_sensitivity
 
@@ -69,8 +69,7 @@ class MarginalTable:
 
     def half_width(self, confidence: object = 0.95) -> float:
         """What a cell is off by at most, with this confidence."""
-        level = float(confidence_level(confidence))
-        return NormalDist(0.0, self.deviation).inv_cdf((1 + level) / 2) + self._rounding
+        return reach(confidence, gaussian=True) * self.deviation + self._rounding
 
 
 class NoisyMarginals(Mapping[Set, MarginalTable]):

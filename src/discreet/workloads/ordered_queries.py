@@ -32,14 +32,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, confidence_level, is_whole, positive, root_above
+from discreet.exact.amounts import at_least_one, is_whole, positive, root_above
 from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import array_of
 from discreet.mechanisms.gaussian import Gaussian
@@ -47,6 +46,7 @@ from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event
 from discreet.sensitivity.workload_sensitivity import neighbors_of
+from discreet.workloads.hierarchy_least_squares import reach
 
 Reals = NDArray[np.float64]
 
@@ -231,10 +231,8 @@ class NoisyCells:
 
     def half_width(self, low: int, high: int, *, confidence: object = 0.95) -> float:
         """What that sum is off by at most, with this confidence."""
-        level = float(confidence_level(confidence))
-        form = self._form(low, high)
-        deviation = max(self._scale * math.sqrt(float(form @ form)), 1e-300)
-        return NormalDist(0.0, deviation).inv_cdf((1 + level) / 2) + float(np.abs(form).sum()) / 2
+        width, form = reach(confidence, gaussian=True), self._form(low, high)
+        return width * self._scale * math.sqrt(float(form @ form)) + float(np.abs(form).sum()) / 2
 
     def _form(self, low: int, high: int) -> Reals:
         """The weights of the measurements in that sum."""

@@ -29,13 +29,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected, nearest_name
-from discreet.exact.amounts import at_least_one, confidence_level, positive, root_above
+from discreet.exact.amounts import at_least_one, positive, root_above
 from discreet.exact.cached_property import cached_property
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords, fresh_words
@@ -44,6 +43,7 @@ from discreet.privacy.events import Event, composed
 from discreet.sensitivity.workload_sensitivity import neighbors_of
 from discreet.workloads.axis_splits import MOST_VALUES
 from discreet.workloads.cell_tables import CellTable, Reals
+from discreet.workloads.hierarchy_least_squares import reach
 from discreet.workloads.marginals import Marginals, Set
 from discreet.workloads.ordered_queries import OrderedQueries
 from discreet.workloads.product_bound import least_of_products
@@ -195,7 +195,7 @@ class NoisyProducts(Mapping[Set, Reals]):
 
     def half_width(self, names: Set | str, weights: ArrayLike, *, confidence: object = 0.95) -> float:
         """What the sum of a table's cells, each times its weight, is off by at most, with this confidence."""
-        place, level = self._place(names), float(confidence_level(confidence))
+        place, width = self._place(names), reach(confidence, gaussian=True)
         chosen = np.asarray(weights, dtype=np.float64)
         if chosen.shape != self._values[place].shape or not np.isfinite(chosen).all():
             what = f"finite numbers of the shape {self._values[place].shape}"
@@ -203,8 +203,7 @@ class NoisyProducts(Mapping[Set, Reals]):
         form = self._strategy.measured.form(place, chosen.reshape(-1))
         terms = [scale * float(np.linalg.norm(part)) for scale, part in zip(self._scales, form, strict=True)]
         rounding = sum(float(np.abs(part).sum()) for part in form) / 2
-        deviation = max(math.hypot(*terms), 1e-300)
-        return NormalDist(0.0, deviation).inv_cdf((1 + level) / 2) + rounding
+        return width * math.hypot(*terms) + rounding
 
 
 def _queries(name: str, kind: object, sizes: Mapping[str, int]) -> OrderedQueries:
