@@ -49,7 +49,7 @@ WIDTHS: dict[str, Callable[[Fraction], Any]] = {
     "half width of all of a stream": lambda c: STREAM.half_widths(1, confidence=c, simultaneous=True)[0],
     "half width of cells": lambda c: CELLS.half_width(0, 2, confidence=c),
     "half width of cells, Laplace": lambda c: LAPLACE_CELLS.half_width(0, 2, confidence=c),
-    "half width of a marginal": lambda c: MARGINAL.half_width(c),
+    "half width of a marginal": MARGINAL.half_width,
     "half width of products": lambda c: PRODUCTS.half_width("age", np.ones(3), confidence=c),
     "half width of levels": lambda c: LEVELS.half_widths(1, confidence=c)[0],
 }
