@@ -74,7 +74,7 @@ class SummedNoise(NamedTuple):
 
     def half_width(self, confidence: float, *, gaussian: bool) -> float:
         """What the sum stays within with this confidence."""
-        miss = min(1 - confidence, 0.99)  # beyond, quotients of differences are lost in rounding
+        miss = 1 - confidence
         if gaussian:
             found = [self._before_rounding(miss, gaussian=True) + self.sizes / 2]
         else:
@@ -108,5 +108,6 @@ def log_concave_quantile(miss: float) -> float:
     >>> round(log_concave_quantile(0.05), 3)
     2.368
     """
+    miss = min(miss, 0.99)  # beyond, the difference of what is nearly equal is lost in rounding
     depth = -math.log(miss)
     return depth / math.sqrt(2 * (1 - miss * (1 + depth)))
