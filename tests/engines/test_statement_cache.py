@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.engines.exact_totals import totals
 from discreet.engines.statement_cache import KEPT, Statements, unfused
 from discreet.planning.plan import Plan
 from discreet.query.table import PrivateTable
@@ -49,6 +50,18 @@ def test_other_plans_have_other_statements() -> None:
     written = Statements(lambda plan: str(id(plan)))
     kept = plans()
     assert len({written.of(plan) for plan in kept}) == len(kept)
+
+
+def test_what_was_asked_before_makes_no_difference() -> None:
+    """Noise of another law may need another statement for the same totals."""
+    table = protected(unit="person", max_rows=1, max_groups=1)
+    asked = table.group_by("plan").agg(s=table.i.sum(where=table.x > 0), n=lambda t: t.count())
+    plan = plan_of(asked, epsilon=1)
+    plans = [plan, *plan.runners_up]
+    assert {one.joint is None for one in plans} == {True, False}
+    for order in (plans, plans[::-1]):
+        written = Statements(lambda one: str(ibis.to_sql(totals(one))))
+        assert [written.of(one) for one in order] == [str(ibis.to_sql(totals(one))) for one in order]
 
 
 def test_the_same_question_asked_again_is_not_compiled() -> None:

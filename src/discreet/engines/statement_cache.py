@@ -79,6 +79,7 @@ def shape_of(plan: Plan) -> tuple[Any, ...]:
         query.declaration.unit,
         plan.limits,
         plan.weighs_groups,
+        plan.joint is not None,  # then sums are rounded otherwise (`joint_plan.rounding_slack`)
         tuple((_block(block.block), block.lattice, block.steps, block.others, block.factors) for block in plan.blocks),
         tuple((_op(one.block.value), _op(one.block.where), one.lattice, one.steps) for one in plan.ranks),
     )
