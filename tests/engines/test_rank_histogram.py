@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.engines.statement_cache import SEPARATOR
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from neighbor_bench import Bench, plan_of
@@ -46,6 +47,14 @@ def test_conditions_and_groups(bench: Bench) -> None:
         m=ages.age.quantile(0.9, where=ages.age != 3)
     )
     assert in_rows(bench, asked) == {(0, 2): 1, (1, 5): 1, (2, 1): 1}
+
+
+def test_a_constant_may_hold_what_stands_between_statements(bench: Bench) -> None:
+    """The statements were cut there, so that a release failed after its charge."""
+    ages = table(bench, {"plan": ["a", "b"], "age": [1, 2]}, unit=dp.ROW, bounds={"age": (0, 9)})
+    other = ages.plan != f"a{SEPARATOR}b"
+    asked = ages.agg(m=ages.age.median(where=other), most=ages.age.max())
+    assert [in_rows(bench, asked, i) for i in range(2)] == [{(0, 1): 1, (0, 2): 1}] * 2
 
 
 def test_reals_lie_on_a_lattice(bench: Bench) -> None:

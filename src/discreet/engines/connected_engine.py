@@ -39,7 +39,7 @@ from discreet.engines.foreign_key_units import PathStep, owned_rows
 from discreet.engines.multi_table_engine import MultiTable, TableEngine, TablePart
 from discreet.engines.optimizer_fences import OFFSET, ROWS, with_rows_first
 from discreet.engines.rank_histogram import rank_histogram, read_rank_histogram
-from discreet.engines.statement_cache import KEPT, SEPARATOR, Statements, parts_of, unfused
+from discreet.engines.statement_cache import KEPT, Statements, unfused
 from discreet.errors import InvalidQuery
 from discreet.language.input_barrier import UNIT, barrier
 from discreet.planning.batches import of_size
@@ -89,9 +89,7 @@ class Connected(ABC):
         self._backend, self._raw = backend, raw
         self._lock = _locks.setdefault(connection, ConnectionLock())
         self._statements = Statements(lambda plan: self.compiled(totals(plan)))
-        self._ranked = Statements(
-            lambda plan: SEPARATOR.join(self.compiled(rank_histogram(plan, one)) for one in plan.ranks)
-        )
+        self._ranked = Statements(lambda plan: tuple(self.compiled(rank_histogram(plan, one)) for one in plan.ranks))
         self._unreadable: Mapping[str, str] = {}
         self._found_first: ir.Table | None = None
         """A view, or steps, that may leave rows out: then the raw table stands for its rows, which are found first."""
@@ -190,7 +188,7 @@ class Connected(ABC):
 
     def rank_statements(self, plan: Plan) -> tuple[str, ...]:
         """The SQL of the histograms that a plan's blocks of ranks need."""
-        return parts_of(self._ranked.of(plan)) if plan.ranks else ()
+        return self._ranked.of(plan) if plan.ranks else ()
 
     def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""

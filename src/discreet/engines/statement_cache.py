@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import ibis
 
@@ -22,17 +22,14 @@ KEPT = 256
 """Statements that one table remembers."""
 
 SEPARATOR = ";\n\n"
-"""Between the statements of one plan."""
+"""Between the statements of one plan, for people and for digests: a text in one of them may hold it as well."""
+
+Written = TypeVar("Written")
 
 _fusing = threading.RLock()
 """Held while options of Ibis are ours. A signal handler may ask in the thread that holds it."""
 _remembering = threading.RLock()
 """Held for a look at what any table remembers, whose keys are compared in Python."""
-
-
-def parts_of(script: str) -> tuple[str, ...]:
-    """The statements of a script."""
-    return tuple(script.split(SEPARATOR))
 
 
 def with_scans(tables: Mapping[str, str], statement: str) -> str:
@@ -46,15 +43,15 @@ def with_scans(tables: Mapping[str, str], statement: str) -> str:
     return f"WITH {written}{', ' if rest != statement else ' '}{rest}"
 
 
-class Statements:
+class Statements(Generic[Written]):
     """The SQL of the plans that were asked lately."""
 
-    def __init__(self, compiled: Callable[[Plan], str]) -> None:
+    def __init__(self, compiled: Callable[[Plan], Written]) -> None:
         self._compiled = compiled
-        self._known: OrderedDict[Any, str] = OrderedDict()
+        self._known: OrderedDict[Any, Written] = OrderedDict()
 
-    def of(self, plan: Plan) -> str:
-        """A plan's statement; compiled where no equal plan is remembered."""
+    def of(self, plan: Plan) -> Written:
+        """A plan's statement, or several; compiled where no equal plan is remembered."""
         shape = shape_of(plan)
         with _remembering:
             found = self._known.pop(shape, None)
