@@ -61,6 +61,11 @@ def test_numbers_are_points() -> None:
     assert constant(decimal.Decimal("1e-5")).interval == Interval(Fraction(1e-5), Fraction(1e-5))
 
 
+def test_zero_has_one_sign() -> None:
+    """What is equal is one question: its statement may not depend on which was asked first."""
+    assert ibis.to_sql(constant(-0.0).expr) == ibis.to_sql(constant(0.0).expr)
+
+
 def test_small_constants_are_computed_in_64_bits(hostile: Any) -> None:
     """An engine takes 100 for 8 bits, and would overflow at 100 * 100."""
     hostile.assert_kept(

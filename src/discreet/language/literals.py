@@ -27,7 +27,7 @@ def constant(value: object) -> Value:
             raise InvalidQuery("Expected whole numbers of 64 bits, got a longer one.\nHint: write it with a point.")
         return _number(Kind.INTEGER, value, point(value, integer=True))
     if isinstance(value, float | decimal.Decimal):
-        double = float(value)
+        double = float(value) + 0.0  # one zero: two that are equal would be one question in two statements
         if not math.isfinite(double):
             raise InvalidQuery(
                 f"Expected finite numbers in a query, got {value}.\n"
