@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import ibis
@@ -113,6 +114,16 @@ def test_a_row_that_becomes_several_is_charged_for_all() -> None:
     public = {"neighbors": "replace-one", "rows": 5}
     sized = protected(unit=dp.ROW, **public).unnest(v=[_.a, _.b])
     assert sized.agg(n=_.count()).explain(epsilon=1)["totals"][0]["sensitivity"] == 2
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_table_of_public_size_is_one_source_before_and_after(first: int) -> None:
+    """The ledger took it for one of another size, and refused what was asked next."""
+    table = protected(unit=dp.ROW, neighbors="replace-one", rows=5)
+    asked = [table.agg(s=_.a.sum()), table.unnest(v=[_.a, _.b]).agg(s=_.v.sum())]
+    for question in (asked[first], asked[1 - first]):
+        question.release(epsilon=0.25)
+    assert table.budget.spent.epsilon == Fraction(1, 2)
 
 
 def test_limits_hold_afterwards_or_are_raised(exact: Any) -> None:

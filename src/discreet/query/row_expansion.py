@@ -212,7 +212,7 @@ class RowExpansion(ColumnVerbs):
                 )
             changed = declared.rows_changed * number
             checked_limit("max_items", changed)
-            source = source.restated(rows_changed=changed, size=None)
+            source = source.restated(rows_changed=changed)
         elif flag("raise_limits", raise_limits) and declared.max_rows and "max_rows" not in declared.auto_limits:
             source = source.restated(max_rows=min(ROW_CAP, declared.max_rows * number))
         numbers = ops.Unnest(ops.Array(tuple(constant(i).expr.op() for i in range(number)))).to_expr()
