@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import importlib
+import itertools
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -168,6 +170,29 @@ def test_a_path_names_itself_and_a_frame_gets_a_name_of_its_own(
     assert declared(tmp_path / "rows.parquet").name == declared("./rows.parquet").name
     assert declared().name != declared().name
     assert declared(name="people", version="2").version == "2"
+
+
+def test_frames_of_two_containers_are_two_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Numbers of processes are the same there, and so is the second in which they begin: the second frame's answers
+    were those of the first.
+    """
+
+    class Then(datetime.datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=tz)
+
+    module = importlib.import_module("discreet.curator.protect")
+    monkeypatch.setattr(module, "datetime", Then)
+    shared = dp.Budget(epsilon=1, ledger=tmp_path / "spent.db")
+    names = set()
+    for person in (1, 2):
+        monkeypatch.setattr(module, "_numbers", itertools.count(1))
+        frame = dp.protect(pa.table({"person": [person]}), unit="person", max_rows=1, budget=shared)
+        frame.count().release(epsilon=0.5)
+        names.add(frame.declaration.name)
+        assert frame.declaration.title == "an unnamed frame"
+    assert (len(names), shared.spent.epsilon) == (2, 1)
 
 
 def test_protecting_reads_no_row_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

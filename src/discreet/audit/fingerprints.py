@@ -12,7 +12,7 @@ import pyarrow as pa
 
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 VIEW = re.compile(r"\bibis_\w+_[a-z0-9]{20,}\b")
-UNNAMED = re.compile(r"\btable \d+ of process \d+ at [-\d:T+]+")
+UNNAMED = re.compile(r"\btable \d+ of process \d+ at [-\d:T+]+/[\da-f]+")
 SHORT = 2000
 DEPTH = 6
 RUN = ("time", "release")

@@ -30,6 +30,7 @@ from discreet.guesses.misfit_calls import with_usage_hint
 from discreet.language.input_barrier import one_of_each
 from discreet.ledger.budget import Budget
 from discreet.ledger.declared_sources import DeclaredSource
+from discreet.noise.entropy import random_key
 from discreet.planning.contribution_limits import stated_limits
 from discreet.planning.unspecified import auto_columns
 from discreet.privacy.declaration import Declaration, Key
@@ -149,15 +150,15 @@ def protected(engine: Engine, declaration: Declaration, budget: Budget, keep_ste
 
 
 def source_name(data: Any, name: object = None) -> str:
-    """What the ledger calls a source: its stated name, its absolute path, or a name that no other table of this process
-    has.
+    """What the ledger calls a source: its stated name, its absolute path, or a name that no other table has, of any
+    process: in two containers, numbers of processes and moments may be the same.
     """
     if name is not None:
         return stated_name(name)
     if is_path(data):
         return str(Path(data).resolve())
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return f"table {next(_numbers)} of process {os.getpid()} at {now}"
+    return f"table {next(_numbers)} of process {os.getpid()} at {now}/{random_key()[:8].hex()}"
 
 
 def is_path(data: Any) -> bool:

@@ -89,9 +89,9 @@ class Declaration:
 
     @property
     def title(self) -> str:
-        """The name for people; a ledger tells a frame that was not named from others by its process and its time.
+        """The name for people; a frame that was not named has one of its own in the ledger alone.
 
-        >>> Declaration(name="table 3 of process 71 at 2026-01-02T03:04:05+00:00").title
+        >>> Declaration(name="table 3 of process 71 at 2026-01-02T03:04:05+00:00/8f3a").title
         'an unnamed frame'
         """
         return "an unnamed frame" if UNNAMED.fullmatch(self.name) else self.name
