@@ -192,7 +192,7 @@ def test_frames_of_two_containers_are_two_sources(monkeypatch: pytest.MonkeyPatc
         frame.count().release(epsilon=0.5)
         names.add(frame.declaration.name)
         assert frame.declaration.title == "an unnamed frame"
-    assert (len(names), shared.spent.epsilon) == (2, 1)
+    assert (len(names), shared.spent.epsilon) == (2, Fraction(1))
 
 
 def test_protecting_reads_no_row_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

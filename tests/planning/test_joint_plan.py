@@ -142,6 +142,17 @@ def test_what_is_rounded_is_within_the_body() -> None:
     assert 1 - Fraction(1, 2**30) < found <= 1
 
 
+def test_what_is_rounded_is_within_the_body_whatever_was_asked_before() -> None:
+    """The same totals for noise of another law, which need not be within it, are of another statement."""
+    person = pa.table({"id": [1, 1, 1], "y": [3, 3, 3], "g": [0, 1, 2]})
+    t = persons(person, bounds={"y": (0, 3)}, max_groups=1, max_rows=1)
+    plan = plan_of(t.group_by("g").agg(s=_.y.sum(where=_.y > 0), n=_.count()))
+    [other] = plan.runners_up
+    assert (plan.law, other.law) == (Law.JOINT, Law.LAPLACE)
+    beyond = totals(t, other).astype(object)
+    assert norm(plan, beyond) > 1 >= norm(plan, totals(t, plan).astype(object))
+
+
 def test_persons_gain_as_much_as_rows() -> None:
     """Half of the variance, at any limits."""
     for limits in ({"max_rows": 1, "max_groups": 1}, {"max_rows": 20, "max_groups": 2}):
