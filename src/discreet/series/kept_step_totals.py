@@ -22,7 +22,8 @@ Proof
     which is the last. `counted` continues its chain step after step: of steps in which it has rows, the next one that
     is `apart` or more behind the last one, up to `max_steps`. This is the chain that `active_steps` finds in all rows.
     Of later steps, the rows of these pairs of a unit and a step alone come to the engine, which finds all of them in
-    its chain once more.
+    its chain once more. Units are known by their texts; where these become others with the type of a column, so does
+    the folder (`_notations`).
     *Neighbors.* Whether a pair counts follows from the unit's own rows at the looks. Rows that came between the look at
     the pairs and that at the totals are joined with the pairs: in a step in which a unit does not count, it has none.
     So over all records one unit is in at most `max_steps` steps; in each of them the engine bounds what it adds, and
@@ -51,6 +52,7 @@ Mutant
     refusals-with-frames: what is refused has the frames in which it was read; killed by
     test_no_kept_total_is_in_reach_of_a_failure.
     ledger-runs-ahead: records that were lost are read again; killed by test_steps_that_were_lost_are_refused.
+    units-of-any-notation: a UUID may come as text later; killed by test_a_unit_is_not_written_in_another_way_later.
 """
 
 from __future__ import annotations
@@ -90,7 +92,9 @@ if TYPE_CHECKING:
     from discreet.series.series_question import SeriesQuestion
 
 TOLD_APART = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
-"""Of units of these kinds, texts are equal where values are, on every engine and in every version of it."""
+"""Of units of these kinds, texts are equal where values are, on every engine and in every version of it, as long as
+what is a UUID stays one (`input_barrier.one_notation`).
+"""
 MICROSECONDS = 6
 """The digits of a second in moments that are compared as they are: of coarser ones DuckDB fails on some."""
 TIMES, LAST = "times", "last"
@@ -140,11 +144,13 @@ class KeptSteps:
             cure = "name a folder that this user may write to."
             raise InvalidParameter(expected("a folder for steps", "keep_steps", folder.name, cure)) from None
         self._hidden = [] if one_step_units(terms.table, self._moment) else units(self._rows)
-        self._kinds = {name: kind_of(source.schema[name]) for name in source.declaration.unit if self._hidden}
-        wrong = next((name for name, kind in self._kinds.items() if kind not in TOLD_APART), None)
+        types = {name: source.schema[name] for name in source.declaration.unit if self._hidden}
+        wrong = next((name for name, dtype in types.items() if kind_of(dtype) not in TOLD_APART), None)
         if wrong is not None:
             cure = "cast it to text before it is protected; or leave keep_steps out, and all rows are read each time."
             raise InvalidQuery(expected("a unit of whole numbers or texts, to keep steps", "unit", wrong, cure))
+        # A UUID that comes as text later may have capital letters: it would be another unit, with steps of its own.
+        self._notations = {name: "uuid" if one.is_uuid() else str(kind_of(one)) for name, one in types.items()}
         self._engine(0, self._pairs_schema.empty_table() if self._hidden else None)
 
     @property
@@ -158,8 +164,7 @@ class KeptSteps:
 
     def files(self, key: str, opening: bytes, points: list[Point]) -> StepFiles:
         """What is kept of a series; refuses what was lost or changed, other copies, and an older version."""
-        kinds = {name: str(kind) for name, kind in self._kinds.items()}
-        known = hashed(["kept steps", key, sha256(opening).hexdigest(), kinds])
+        known = hashed(["kept steps", key, sha256(opening).hexdigest(), self._notations])
         files = StepFiles(Path(str(self._source.keep_steps)), known)
         records = self._records(files)
         with suppress(FileNotFoundError):  # somebody is ahead
