@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import chain, repeat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from discreet.pgwire.question_texts import Shown
-from discreet.pgwire.served_questions import displayed, patience, remains
+from discreet.pgwire.served_questions import ServedQuestions, displayed, patience, remains
 from discreet.pgwire.session_settings import SessionSettings
+from discreet.pgwire.sqlstates import Refused
 from discreet.service.demonstration import demo_service
 from discreet.service.service import Service
 from pg_sockets import RawClient, fields, letters, parse, query, running, state, values
+from stub_service import StubJob
 
 GROUPS = "SELECT plan, AVG(visits) FROM people GROUP BY plan"
 Served = tuple[Service, dict[str, str], int]
@@ -178,6 +183,28 @@ def test_patience(stated: str, seconds: float) -> None:
     settings = SessionSettings(user="ann")
     settings.set("statement_timeout", stated)
     assert patience(settings) == pytest.approx(seconds)
+
+
+def test_a_clock_that_is_set_back_prolongs_no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is set back by hours once a statement has begun to wait, which gives up as soon as it would have."""
+    clock = chain([30_000.0], repeat(0.0))
+    watches = SimpleNamespace(time=lambda: next(clock), monotonic=time.monotonic)
+    monkeypatch.setattr("discreet.pgwire.served_questions.time", watches)
+    job = StubJob(id="1", accepted_at=0.0, ready_at=40_000.0, cost={}, paid=True)
+    service: Any = SimpleNamespace(authenticate=str, submit=lambda *_, **__: job, job=lambda *_: job)
+    settings = SessionSettings(user="ann")
+    settings.set("statement_timeout", "200")
+
+    async def run(work: Any, *given: Any, **named: Any) -> Any:
+        return work(*given, **named)
+
+    questions = ServedQuestions(service, "ann", "token", SimpleNamespace(run=run))  # type: ignore[arg-type]  # of one thread
+
+    async def asked() -> None:
+        with pytest.raises(Refused, match="by its deadline"):
+            await asyncio.wait_for(questions.released("SELECT 1", settings, list), 30)
+
+    asyncio.run(asked())
 
 
 def test_remains_of_what_is_hidden() -> None:

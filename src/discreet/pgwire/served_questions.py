@@ -134,9 +134,9 @@ class ServedQuestions:
             Refused: it is late beyond the patience of the session; it stays charged, and costs nothing again.
         """
         asked = self.ask(sql, settings)
-        began = time.time()
+        began, end = time.time(), time.monotonic() + patience(settings)
         job = await self._call(self._submitted, asked)
-        job = await self._ended(job, began + patience(settings))
+        job = await self._ended(job, end)
         table, note = await self._call(self._taken, job, is_new=job.accepted_at >= began)
         shown = items(selectable(table.column_names))
         names, labels = displayed(shown, table.column_names, intervals=settings.get("discreet.intervals") == "on")
@@ -156,13 +156,13 @@ class ServedQuestions:
         return self._service.submit(self._principal, asked) if job.state == "failed" else job
 
     async def _ended(self, job: Any, end: float) -> Any:
-        """The job once it is ready or failed."""
+        """The job once it is ready or failed; `end` is by the clock that nobody sets."""
         while job.state not in ("ready", "failed"):
-            now = time.time()
-            if now >= end:
+            left = end - time.monotonic()
+            if left <= 0:
                 cure = "the charge stays; the same statement again costs nothing, and has the answer once it is there."
                 raise Refused(LATE, "Expected an answer by its deadline, got none yet.", cure)
-            await asyncio.sleep(max(0.001, min(job.ready_at, end) - now))
+            await asyncio.sleep(max(0.001, min(job.ready_at - time.time(), left)))
             job = await self._call(self._service.job, self._principal, job.id)
         return job
 

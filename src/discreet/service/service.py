@@ -38,7 +38,6 @@ from discreet.service.tokens import new_id
 
 _ID = re.compile(r"[0-9a-f]{32}")
 MOST_LISTED = 500
-LONGEST_WAIT = 60.0
 POLICY = "policy"
 
 
@@ -143,16 +142,6 @@ class Service(JobSubmission, SeriesVerbs):
     def job(self, principal: Principal, identity: str) -> Job:
         """What is shown of an own job now."""
         return self._own(principal, identity).shown(self._clock())
-
-    def wait(self, principal: Principal, identity: str, seconds: float = LONGEST_WAIT) -> Job:
-        """The job once it is ready or failed, or after so many seconds."""
-        end = self._clock() + min(max(seconds, 0.0), LONGEST_WAIT)
-        while True:
-            job = self.job(principal, identity)
-            now = self._clock()
-            if job.state in (State.READY, State.FAILED) or now >= end:
-                return job
-            time.sleep(max(0.001, min(job.ready_at, end) - now))
 
     def answer(self, principal: Principal, identity: str) -> Release:
         """The answer of an own job, from its public moment on.
