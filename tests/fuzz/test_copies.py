@@ -85,9 +85,11 @@ def test_children_draw_noise_of_their_own() -> None:
 
 
 def test_a_run_that_remembers_is_not_copied() -> None:
-    for how in COPIES.values():
-        with pytest.raises(dp.InvalidParameter, match="stays where it is"):
-            how(dp.SparseVector(sensitivity=1, epsilon=1, threshold=0))
+    days = dp.series.StreamStrategy.best(dp.series.StepWindows.of(3, (1,)))
+    for run in (dp.SparseVector(sensitivity=1, epsilon=1, threshold=0), dp.series.NoisyStream(days, rho=1)):
+        for how in COPIES.values():
+            with pytest.raises(dp.InvalidParameter, match="stays where it is"):
+                how(run)
 
 
 @pytest.fixture

@@ -202,7 +202,7 @@ def test_a_clock_that_is_set_back_prolongs_no_wait(monkeypatch: pytest.MonkeyPat
 
     async def asked() -> None:
         with pytest.raises(Refused, match="by its deadline"):
-            await asyncio.wait_for(questions.released("SELECT 1", settings, list), 30)
+            await asyncio.wait_for(questions.released("SELECT 1", settings, lambda _: []), 30)
 
     asyncio.run(asked())
 

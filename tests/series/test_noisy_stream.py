@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +14,8 @@ import pytest
 
 from discreet.accounting.event_costs import zcdp_of_event
 from discreet.errors import InvalidParameter
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.noise import process_identity
 from discreet.series.noisy_stream import NoisyStream, estimated, measured
 from discreet.series.participation import Participation
 from discreet.series.step_windows import StepWindows
@@ -48,6 +53,30 @@ def test_what_was_published_stays() -> None:
     sums = first.sums("all")
     first.publish(COUNTS, words=splitmix(4))
     assert np.array_equal(first.sums("all")[:3], sums)
+
+
+def test_a_step_is_drawn_once_by_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that draw at once would meet; the others find what the first has published."""
+    stream, meeting, plain = NoisyStream(BEST, rho=1), threading.Barrier(2), Gaussian.add_noise
+
+    def add_noise(*given: Any) -> Any:
+        with suppress(threading.BrokenBarrierError):
+            meeting.wait(1)
+        return plain(*given)
+
+    monkeypatch.setattr(Gaussian, "add_noise", add_noise)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(stream.publish, [COUNTS] * 4))
+    assert meeting.broken
+    assert len(stream.published) == 12
+
+
+def test_a_fork_publishes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = NoisyStream(BEST, rho=1)
+    monkeypatch.setattr(process_identity, "_forks", 1)
+    with pytest.raises(InvalidParameter, match="new NoisyStream in this process"):
+        stream.publish(COUNTS)
+    assert not stream.published
 
 
 def test_sums_are_exact_and_cannot_wrap() -> None:

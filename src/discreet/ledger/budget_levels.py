@@ -215,8 +215,8 @@ class LevelVerbs:
                 continue
 
     def freeze(self, *, by: str, why: str) -> None:
-        """Has nothing charged to this level, or in it, and nothing drawn for what was charged before, until `unfreeze`;
-        stored answers are given still.
+        """Has nothing charged to this level, or in it, until `unfreeze`, and no further step of a series drawn, nor
+        what costs a part of a table nothing more. What was charged before is answered still, and stored answers are.
         """
         self._record(FREEZE, by, why)
 

@@ -5,8 +5,9 @@ Claim
     All that ``SparseVector(sensitivity=D, epsilon=e, threshold=T, count=c)`` ever returns, one boolean for each answer
     until c of them were True, is e-differentially private.
 Requires
-    ``words``: independent uniform 64-bit words (`noise.entropy` owes it). One run for one object: no copies, no forks.
+    ``words``: independent uniform 64-bit words (`noise.entropy` owes it).
 Relies on
+    `OneRun`: one run for one object, no copies, no forks.
     `DiscreteLaplace.sample`, and `Geometric` for what lies beyond its cap: exact laws.
 Proof
     *Lattice.* An answer is rounded to a multiple of g, half to even; g is a power of two, and D at most M g, M an even
@@ -30,16 +31,13 @@ Mutant
     noise-without-count: the noise of answers does not grow with `count`; killed by test_the_scales_are_those_proved.
     threshold-without-noise: the threshold is the same in every run; killed by test_outcomes_have_their_chance.
     one-more-positive: a run goes on after the last positive that was paid; killed by test_it_stops_when_paid_out.
-    a-run-goes-by-its-number: a fork goes on where it is given its parent's number; killed by
-    test_a_fork_is_no_second_run.
 """
 
 from __future__ import annotations
 
 import math
-import threading
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,7 +51,7 @@ from discreet.mechanisms.selection_probabilities import exact_scores
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
-from discreet.noise.process_identity import this_process
+from discreet.noise.process_identity import OneRun
 from discreet.privacy.events import Event, PureEvent
 
 STEP_BITS = 24
@@ -68,7 +66,7 @@ SMALL = 1 << 61
 SHARE_PLACES = 1000
 
 
-class SparseVector(HasLoss):
+class SparseVector(OneRun, HasLoss):
     """Says of each answer whether it is above a threshold, until `count` of them were; all for one epsilon.
 
     One object is one run. Answers below cost nothing, however many they are. Nothing but booleans is returned: to learn
@@ -125,7 +123,7 @@ class SparseVector(HasLoss):
                 expected("noise below 2**32 sensitivities", "epsilon", decimal_text(self.epsilon), cure)
             )
         self._level: int | None = None  # the noisy threshold, in steps, once the run has begun
-        self._owner, self._guard = this_process(), threading.Lock()
+        super().__init__()
 
     @property
     def scales(self) -> tuple[Fraction, Fraction]:
@@ -157,8 +155,7 @@ class SparseVector(HasLoss):
         """
         single = array_of("answers", answers).ndim == 0
         exact = exact_scores([answers] if single else answers)
-        self._check_process()  # before the lock, which another thread may have held when this process was forked
-        with self._guard:
+        with self._alone():
             self._check_remaining()
             source = words or fresh_words()
             on_threshold, on_answers = (scale / self._lattice[0] for scale in self.scales)
@@ -182,11 +179,6 @@ class SparseVector(HasLoss):
         miss, (one, each) = float(1 - level) / 2, map(float, self.scales)
         return one * math.log(1 / miss) + each * math.log(answers / miss) + 2 * float(self._lattice[0])
 
-    def _check_process(self) -> None:
-        if this_process() != self._owner:
-            cure = "make a new SparseVector in this process, and pay for it."
-            raise InvalidParameter(expected("a run in the process that began it", "process", "a fork of it", cure))
-
     def _check_remaining(self) -> None:
         if not self.remaining:
             cure = "begin a new run with a new SparseVector, and pay for it."
@@ -198,11 +190,6 @@ class SparseVector(HasLoss):
         sensitivity, epsilon, threshold = (decimal_text(amount) for amount in amounts)
         stated = f"sensitivity={sensitivity}, epsilon={epsilon}, threshold={threshold}, count={self.count}"
         return f"SparseVector({stated}, remaining={self.remaining})"
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        """Refuses `copy`, `deepcopy` and `pickle`: two runs with the same noise would report twice what was paid."""
-        cure = "make a new SparseVector, and pay for it."
-        raise InvalidParameter(expected("a run that stays where it is", "copy of", "SparseVector", cure))
 
 
 def best_share(factor: int) -> Fraction:

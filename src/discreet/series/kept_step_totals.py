@@ -6,8 +6,8 @@ Claim
     the totals that a release without kept steps finds. In neighboring histories x differs in at most `max_steps` steps,
     any two `apart` or more, in each within the limits of a question.
 Requires
-    As `active_steps`, but for rows that stay: those of a kept step may change, or go. A unit that is told from others
-    by its text (`TOLD_APART`).
+    As `active_steps`, but for rows that stay: those of a kept step may change, or go. Where each row is a unit, none
+    comes to another step. A unit that is told from others by its text (`TOLD_APART`).
 Relies on
     `kept_step_files`: one sequence of records, whoever was killed and whoever was first. `active_steps`,
     `engines.contribution_weights` for the limits in one step. Joins on equal texts and integers.

@@ -7,7 +7,8 @@ Claim
 Requires
     Limits that were enforced on the counts; counts of a step that are the same whenever they are given.
 Relies on
-    `stream_strategy`: `moved`, and rows that look back only. `mechanisms.gaussian`.
+    `stream_strategy`: `moved`, and rows that look back only. `mechanisms.gaussian`. `OneRun`: threads draw one after
+    another, and neither a fork nor a copy draws.
 Proof
     *Privacy.* Over its whole life it publishes A x + noise, with fresh noise for each row, drawn when the row is
     published; row t is a function of the counts up to t. So it is one Gaussian mechanism on A x, whose L2 sensitivity
@@ -26,6 +27,8 @@ Source
     (2022); Feldman and Zrnic (2021); Smith and Thakurta (2022).
 Mutant
     noise-drawn-twice: a row that was published is drawn again; killed by test_what_was_published_stays.
+    threads-draw-at-once: each thread draws the steps that are new to it; killed by
+    test_a_step_is_drawn_once_by_many_threads.
 """
 
 from __future__ import annotations
@@ -44,13 +47,14 @@ from discreet.exact.amounts import confidence_level, positive, root_above
 from discreet.exact.given_values import array_of
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords, fresh_words
+from discreet.noise.process_identity import OneRun
 from discreet.series.series_strategy import Reals, SeriesStrategy
 from discreet.series.step_windows import Window
 from discreet.workloads.hierarchy_least_squares import reach
 
 
 @dataclass(eq=False)
-class NoisyStream:
+class NoisyStream(OneRun):
     """Counts that are published step by step, for one price.
 
     >>> from discreet.series import StepWindows, StreamStrategy
@@ -70,6 +74,7 @@ class NoisyStream:
     noise: Gaussian = field(init=False)
 
     def __post_init__(self) -> None:
+        super().__init__()
         square = positive("contribution", self.contribution) ** 2 * self.strategy.moved
         self.noise = Gaussian(sensitivity=root_above(Fraction(square)), rho=self.rho)
 
@@ -81,16 +86,18 @@ class NoisyStream:
             words: random words for tests; without them, of the operating system's secure source.
 
         Raises:
-            InvalidParameter: fewer steps than were published, or more than there are.
+            InvalidParameter: fewer steps than were published, or more than there are; or this is a fork.
         """
-        array = array_of("counts", counts)
+        with self._alone():
+            self._publish(array_of("counts", counts), words or fresh_words())
+
+    def _publish(self, array: NDArray[Any], source: RandomWords) -> None:
         history = array.reshape(len(array), -1) if array.ndim and array.size else np.zeros((0, 1), array.dtype)
         before, most = len(self.published), self.strategy.windows.steps
         if not array.ndim or array.dtype.kind not in "iu" or not before <= len(history) <= most:
             what = f"whole numbers of {before:,} to {most:,} steps"
             cure = "give the counts of all steps so far, those that were published among them."
             raise InvalidParameter(expected(what, "counts", f"{array.dtype} of {len(history):,} steps", cure))
-        source = words or fresh_words()
         for row in measured(self.strategy, history, before):
             self.published.append(self.noise.add_noise(row, source).tolist())
 
