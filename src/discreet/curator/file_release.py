@@ -28,6 +28,8 @@ Mutant
     test_a_file_that_was_changed_is_not_given.
     unrecorded-file-stays: what was written is left behind if it cannot be put on record; killed by
     test_a_record_that_fails_leaves_no_file.
+    answers-of-others-are-swept: what is on no record here is removed, though it may be on another; killed by
+    test_a_release_that_was_cut_off_before_its_name_is_finished.
 """
 
 from __future__ import annotations
@@ -142,12 +144,17 @@ def _draw(desk: ReleaseContext, order: FileRelease, places: tuple[Path, Path], d
 
 
 def on_record(desk: ReleaseContext, left: Path) -> bool:
-    """Whether a whole file or folder that has no name yet is an answer that was paid for; also where none can tell."""
+    """Whether a whole file or folder that has no name yet is an answer that was paid for; also where none can tell: in
+    another ledger, or by somebody whose answers are not found here.
+    """
     account = account_in(left)
     if account is None:
         return True
-    stored = desk.budget.stored(str(account.get("release")))
-    facts = None if stored is None else json.loads(stored).get("file")
+    key = str(account.get("release"))
+    stored = desk.budget.stored(key)
+    if stored is None:
+        return not any(entry.key == key and not entry.answered for entry in desk.budget.entries())
+    facts = json.loads(stored).get("file")
     return facts is not None and facts["draft"] == str(left)
 
 
