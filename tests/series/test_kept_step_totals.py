@@ -251,23 +251,6 @@ def test_steps_that_were_lost_are_refused(tmp_path: Path, seen: Seen) -> None:
     assert len(list((tmp_path / "steps").rglob("*.steps"))) == 1
 
 
-def test_a_unit_is_not_written_in_another_way_later(tmp_path: Path, seen: Seen) -> None:
-    """A UUID is another text in capital letters, and would count in as many steps again."""
-    connection, budget = ibis.duckdb.connect(), dp.Budget(rho=1)
-    person, days = ibis.literal("0af7651916cd43dd8448eb211c80319c").cast("uuid"), ibis.memtable(until(4)).select("day")
-    for version, written in ((1, person), (2, person.cast("string").upper()), (3, person)):
-        connection.create_table(f"v{version}", days.mutate(person=written).distinct())
-        stated: dict[str, Any] = {"bounds": {}, "keys": {}, "version": version, "keep_steps": tmp_path / "steps"}
-        table = protected(connection.table(f"v{version}"), budget=budget, **stated)
-        question = table.series(by="day", start="2026-01-01", max_steps=2).agg(n=lambda t: t.count())
-        if version == 2:
-            with pytest.raises(InvalidParameter, match="the 1 steps that were published of kept totals"):
-                question.release(through="2026-01-04")
-        else:
-            question.release(through=day(3 * (version > 1)), rho=1)
-    assert [int(total) for total in seen[-1][0].ravel()] == [1, 1, 0, 0]
-
-
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 def test_another_copy_of_the_folder_is_refused(
     when: str, tmp_path: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch
