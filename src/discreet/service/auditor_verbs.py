@@ -32,8 +32,8 @@ class Heads:
         self._minute = -1
 
     def read(self, now: float) -> None:
-        """Reads them where a minute has begun since the last time."""
-        if (minute := int(now // MINUTE)) > self._minute:
+        """Reads them where it is another minute than the last time: an earlier one, where the clock was set back."""
+        if (minute := int(now // MINUTE)) != self._minute:
             self._minute = minute
             self._found = {name: json.loads(one.budget.head().to_json()) for name, one in self._datasets.items()}
 
