@@ -76,7 +76,11 @@ def table(data: Any, schema: Mapping[str, str] | None, beside: Backend | None = 
     if isinstance(data, ir.Table):
         no_schema(schema)
         backend = connected(data)
-        return RawTable(backend, qualified(data, backend.con) if backend.name == "duckdb" else data, {})
+        if backend.name != "duckdb":
+            return RawTable(backend, data, {})
+        for step in data.op().find(ops.Relation):  # of its own tables DuckDB sees to it, of Ibis's steps nobody
+            check_distinct(list(step.schema))
+        return RawTable(backend, qualified(data, backend.con), {})
     backend = connection() if beside is None else beside
     whole = _as_arrow(data)
     frame = as_arrow(whole)

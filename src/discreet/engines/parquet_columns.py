@@ -30,7 +30,9 @@ def check_distinct(names: list[str]) -> None:
     folded = [name.translate(SMALL) for name in names]
     if len(set(folded)) < len(names):
         twice = sorted({name for name, one in zip(names, folded, strict=True) if folded.count(one) > 1})
-        cure = "rename them in the frame, or before the file is written; case makes no difference."
+        cure = (
+            "rename them in the frame, or before the file is written, or in a step of Ibis's; case makes no difference."
+        )
         raise InvalidParameter(expected("distinct column names", "twice", twice, cure))
 
 
