@@ -45,8 +45,8 @@ def keys_sql(keys: Keys, arrays: Sequence[str]) -> str:
         return f"SELECT * FROM {STORED}"  # noqa: S608 (a constant)
     columns, shown, names = _unnested(_kinds(keys), arrays)
     return (
-        f'SELECT {shown}, "number" - 1 AS "{POSITION}" '  # noqa: S608 (quoted names and literals)
-        f'FROM unnest({columns}) WITH ORDINALITY AS "listed" ({names}, "number")'
+        f'SELECT {shown}, "{POSITION}" - 1 AS "{POSITION}" '  # noqa: S608 (quoted names and literals)
+        f'FROM unnest({columns}) WITH ORDINALITY AS "listed" ({names}, "{POSITION}")'
     )
 
 

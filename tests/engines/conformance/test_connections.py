@@ -137,6 +137,20 @@ def test_many_keys_come_back_in_their_order(backend_of: Backends, other: str) ->
     assert totals.ravel().tolist() == [k % 3 for k in keys]
 
 
+NAMES = ("number", "listed", "found", "raw", "position", "total_0", "rows_0", "k", "l", "p")
+"""What statements of ours call a table or a column, or have called it."""
+
+
+def test_keys_may_have_any_name(backend_of: Backends, other: str) -> None:
+    """PostgreSQL numbered the keys in a column `number`: by a key of that name each release failed after its charge."""
+    data = pa.table({name: ["a", "b", "a"] for name in NAMES})
+    table = protected(stored(backend_of(other), "names", data), bounds={}, keys={})
+    for name in NAMES:
+        question = table.group_by(name, keys={name: ["a", "b"]}).agg(n=lambda t: t.count())
+        [totals] = table._source._engine.totals(plan_of(question, epsilon=1))  # type: ignore[attr-defined]  # as above
+        assert totals.ravel().tolist() == [2, 1]
+
+
 def test_an_empty_table_answers(backend_of: Backends, other: str) -> None:
     for stated in ({"unit": dp.ROW}, {"unit": "person", "max_rows": 1, "max_groups": 1}):
         table = protected(stored(backend_of(other), "nobody", DATA.slice(0, 0)), **stated)
