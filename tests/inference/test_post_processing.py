@@ -54,6 +54,7 @@ REFUSED: dict[str, tuple[Callable[[Question], Any], str]] = {
     "an end rewritten": (lambda q: q.mutate(n_low=_.n), "another name"),
     "ends that are taken": (lambda q: q.mutate(x=_.n, x_low=_.n), "another name"),
     "a name apart by case": (lambda q: q.mutate(N=_.n), "more than case"),
+    "the name of an end apart by case": (lambda q: q.mutate(N_LOW=_.n), "more than case"),
     "no column": (lambda q: q.select(), "distinct columns"),
     "a column twice": (lambda q: q.select("n", "n"), "distinct columns"),
     "a column that is none": (lambda q: q.select("x"), "a column of the answer"),
@@ -65,6 +66,16 @@ REFUSED: dict[str, tuple[Callable[[Question], Any], str]] = {
 def test_mistakes_cost_nothing(question: Question, refused: Callable[..., str], what: str) -> None:
     ask, said = REFUSED[what]
     assert said in refused(InvalidQuery, ask, question)
+
+
+@pytest.mark.parametrize("names", [("n", "N"), ("n", "N_High"), ("n", "Plan")])
+def test_nothing_is_calculated_where_case_alone_tells_columns_apart(
+    unreadable: Callable[..., PrivateTable], refused: Callable[..., str], names: tuple[str, str]
+) -> None:
+    """The engine would take the first for both, or Ibis fail after the charge."""
+    asked = unreadable().group_by("plan").agg(**dict.fromkeys(names, _.count()))
+    for ask in (lambda: asked.mutate(x=_.n * 2), lambda: asked.having(_.n > 1), lambda: asked.select("n")):
+        assert "more than case" in refused(InvalidQuery, ask)
 
 
 def test_what_is_known_of_a_rewritten_column(question: Question) -> None:

@@ -171,9 +171,6 @@ def test_names_that_are_ours_or_ibis_own_are_only_names(protect_people: Protect,
         (["plan"], ["plan"]),
         (["n_low"], ["n"]),
         (["n_high"], ["n"]),
-        ([], ["n", "N"]),
-        ([], ["N_LOW", "n"]),
-        (["plan"], ["Plan"]),
     ],
 )
 def test_each_column_of_an_answer_has_names_of_its_own(
@@ -181,8 +178,7 @@ def test_each_column_of_an_answer_has_names_of_its_own(
 ) -> None:
     table = by_row().mutate(n_low=_.plan, n_high=_.plan, n=_.plan)
     asked = table.group_by(*keys, keys={name: ["a"] for name in keys}) if keys else table
-    said = refused(InvalidQuery, asked.agg, **dict.fromkeys(aggregates, _.count()))
-    assert "a name of its own" in said or "a name that differs by more than case" in said
+    assert "a name of its own" in refused(InvalidQuery, asked.agg, **dict.fromkeys(aggregates, _.count()))
 
 
 def test_aggregates_have_names(by_row: Protect, refused: Refused) -> None:

@@ -40,7 +40,7 @@ from discreet.inference.interval_propagation import HIGH, LOW, has_interval
 from discreet.language.allow_list import bind, limited, measured
 from discreet.language.arithmetic import name_of
 from discreet.language.checked_expressions import DTYPES, Kind
-from discreet.language.column_names import check_name
+from discreet.language.column_names import check_apart, check_name
 from discreet.planning.plan import Query
 
 _numbers = itertools.count(1)
@@ -186,6 +186,8 @@ class Processing:
             raise InvalidQuery(expected(f"at most {MOST_STEPS_AFTER} steps after the noise", "step", verb, cure))
         own = {name: more.pop(name) for name in ("carried", "count", "offset") if name in more}
         after = self.shape if types is None else _shape(types)
+        for shape in (self.shape, after):  # the ends of intervals, and the columns of a server that tells case
+            check_apart(shape.columns)
         step = Step(verb, self.shape, written, left=after.columns, **own)
         return replace(self, shape=after, steps=(*self.steps, step), **more)
 

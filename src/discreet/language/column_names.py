@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from discreet.errors import InvalidQuery, expected
 from discreet.language.literals import plain_text as writable
@@ -22,3 +22,16 @@ def check_name(name: str, known: Iterable[str]) -> None:
     if alike is not None:
         cure = f"engines do not tell it from {alike!r}: use that name, or another."
         raise InvalidQuery(expected("a name that differs by more than case", "column", name, cure))
+
+
+def check_apart(names: Collection[str]) -> None:
+    """Refuses names of one table of which two differ by case alone.
+
+    >>> check_apart(["plan", "Plan"])
+    Traceback (most recent call last):
+    discreet.errors.InvalidQuery: Expected a name that differs by more than case, got column='plan'.
+    Hint: engines do not tell it from 'Plan': use that name, or another.
+    """
+    if len({name.casefold() for name in names}) < len(names):
+        for name in names:
+            check_name(name, names)

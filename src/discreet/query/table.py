@@ -283,13 +283,11 @@ class PrivateTable(
         taken = set(keys)
         for name in (a.name for a in found):
             check_name(name, ())
-            names = [f"{name}{end}" for end in ENDS]
-            if not taken.isdisjoint(names):
+            names = {f"{name}{end}" for end in ENDS}
+            if names & taken:
                 cure = "its interval takes the names x_low and x_high, and the groups take theirs."
                 raise InvalidQuery(expected("a name of its own for each column", "name", name, cure))
-            for one in names:  # calculations with the answer, which engines make, would take one for another
-                check_name(one, taken)
-            taken.update(names)
+            taken |= names
         return found
 
     def _question(
