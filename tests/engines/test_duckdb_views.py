@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import ibis
+import ibis.expr.types as ir
+import pyarrow as pa
 import pytest
 from ibis import _
 
@@ -147,3 +150,20 @@ def test_which_tables_keep_all_rows(tmp_path: Path) -> None:
 
     assert [keeps(table) for table in kept] == [True] * len(kept)
     assert [keeps(table) for table in left] == [False] * len(left)
+
+
+STEPS: dict[str, Callable[[ir.Table], ir.Table]] = {
+    "at the end": lambda t: t.select(PERSON="visit", person="person"),
+    "on the way": lambda t: t.mutate(PERSON=t.visit).drop("person"),
+    "in a join": lambda t: t.join(t.view().select("visit", PERSON="visit"), "visit"),
+}
+
+
+@pytest.mark.parametrize("made", STEPS)
+def test_names_that_differ_by_case_are_refused_in_steps(made: str) -> None:
+    """DuckDB takes the first for both: each visit would be a unit, in the place of each person."""
+    stored = ibis.duckdb.connect().create_table(
+        "visits", pa.table({"visit": range(9), "person": [i % 2 for i in range(9)]})
+    )
+    with pytest.raises(dp.InvalidParameter, match="distinct column names, got twice="):
+        dp.protect(STEPS[made](stored), unit="person", budget=dp.Budget(epsilon=1))

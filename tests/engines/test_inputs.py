@@ -5,14 +5,12 @@ from __future__ import annotations
 import datetime
 import gzip
 import math
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import ibis
-import ibis.expr.types as ir
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -168,23 +166,6 @@ def test_types_that_arrow_lacks_are_refused(frame: Any) -> None:
 def test_names_that_occur_twice_are_refused() -> None:
     with pytest.raises(dp.InvalidParameter, match="distinct column names"):
         DuckDB(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), None)
-
-
-STEPS: dict[str, Callable[[ir.Table], ir.Table]] = {
-    "at the end": lambda t: t.select(PERSON="visit", person="person"),
-    "on the way": lambda t: t.mutate(PERSON=t.visit).drop("person"),
-    "in a join": lambda t: t.join(t.view().select("visit", PERSON="visit"), "visit"),
-}
-
-
-@pytest.mark.parametrize("made", STEPS)
-def test_names_that_differ_by_case_are_refused_in_steps(made: str) -> None:
-    """DuckDB takes the first for both: each visit would be a unit, in the place of each person."""
-    stored = ibis.duckdb.connect().create_table(
-        "visits", pa.table({"visit": range(9), "person": [i % 2 for i in range(9)]})
-    )
-    with pytest.raises(dp.InvalidParameter, match="distinct column names, got twice="):
-        DuckDB(STEPS[made](stored), None)
 
 
 def broken(kind: pa.DataType) -> pa.ChunkedArray:
