@@ -16,6 +16,7 @@ import pytest
 import discreet as dp
 from discreet.engines.decimal_digits import within_digits
 from discreet.testing.neighbors import array, hostile
+from old_parquet import with_decimals
 
 KINDS = [pa.decimal128(38, places) for places in (0, 2, 37, 38)] + [pa.decimal128(*kind) for kind in ((19, 2), (5, 0))]
 
@@ -67,3 +68,25 @@ def test_columns_of_their_digits_are_not_copied() -> None:
     assert within_digits(column) is column
     empty = column.slice(2)
     assert within_digits(empty) is empty
+
+
+@pytest.mark.parametrize(("digits", "room"), [(1, 2), (4, 2), (5, 4), (9, 4), (10, 8), (18, 8), (19, 16), (38, 16)])
+def test_decimals_in_more_bytes_than_duckdb_has_are_left_out(digits: int, room: int, tmp_path: Path) -> None:
+    """DuckDB fails on the whole file for one number of more bytes than its own; what has no more is read."""
+
+    def stored(kind: pa.DataType, size: int, name: str) -> Path:
+        path, numbers = tmp_path / name, pa.array([bytes(size - 1) + b"\1", b"\x7f" * size], kind)
+        pq.write_table(pa.table({"row": [1, 2], "v": numbers}), path, store_schema=False)
+        return with_decimals(path, 1, digits)
+
+    def asked(path: Path) -> Any:
+        table = dp.protect(path, unit="row", max_rows=1, budget=dp.Budget(epsilon=10**9), name="values")
+        return table.agg(n=lambda t: t.count(where=t.v == 1)).release(epsilon=10**6)["n"].tolist()
+
+    assert asked(stored(pa.binary(room), room, "enough.parquet")) == [1]
+    for kind, size in ((pa.binary(room + 1), room + 1), (pa.binary(), 20)):
+        path = stored(kind, size, "more.parquet")
+        with pytest.raises(duckdb.Error, match="decimal"):
+            duckdb.connect().execute("SELECT v FROM read_parquet(?)", [str(path)]).fetchall()  # the attack itself
+        with pytest.raises(dp.InvalidQuery, match="in more bytes than its digits take"):
+            asked(path)

@@ -4,7 +4,7 @@ Claim
     `within_digits(column)` is the column, and NULL where a value has more digits than its type; so is what
     `column_within_digits` says in SQL. No value of either makes DuckDB fail.
 Requires
-    Columns of decimals of at most 38 digits.
+    Columns of decimals of at most 38 digits, which a file has in no more bytes than DuckDB (`parquet_columns`).
 Relies on
     Arrow's and DuckDB's comparisons, which look at the integer alone.
 Proof

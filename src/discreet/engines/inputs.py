@@ -28,7 +28,7 @@ from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.duckdb_texts import TOTAL, column_of_file
 from discreet.engines.file_patterns import UNREADABLE, Files, header, literal, matching_files, partitions
 from discreet.engines.lossy_types import merged_in_files, merged_in_frame
-from discreet.engines.parquet_columns import GEOMETRY, IN_MILLISECONDS, check_distinct, parquet_columns
+from discreet.engines.parquet_columns import GEOMETRY, IN_MANY_BYTES, IN_MILLISECONDS, check_distinct, parquet_columns
 from discreet.engines.refused_inputs import ADDRESS, no_file, no_table
 from discreet.errors import InvalidParameter, expected
 from discreet.planning.temporary_folders import Folder
@@ -150,10 +150,11 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
         raise InvalidParameter(expected("a readable Parquet file", "data", path, cure)) from None
     _check_all(files, path, "each with the columns of the first, of the same types")
     added = partitions(paths, tuple(name for name, _ in files.columns))
-    unreadable = {name: kind for name, kind in files.columns if kind == IN_MILLISECONDS or GEOMETRY in kind}
+    left_out = (IN_MILLISECONDS, IN_MANY_BYTES)
+    unreadable = {name: kind for name, kind in files.columns if kind in left_out or GEOMETRY in kind}
     shown = {name: kind for name, kind in files.columns if name not in unreadable} | dict.fromkeys(added, "a folder")
     if not shown:
-        cure = "write them in microseconds, as in pyarrow.parquet.write_table(..., coerce_timestamps='us')."
+        cure = "write times in microseconds, as in pyarrow.parquet.write_table(..., coerce_timestamps='us')."
         raise InvalidParameter(expected("a column that can be read", "columns", sorted(unreadable), cure))
     written = ", ".join(column_of_file(_identifier(name), kind) for name, kind in shown.items())
     # Columns that are made of folder names are text, whatever the names are: no type comes from data.
