@@ -166,6 +166,8 @@ def test_other_dialects_fill_with_spaces(dialect: str, texts: dp.PrivateTable, e
         ("REPEAT(t, 101)", "REPEAT of at most 100 times"),
         ("REPEAT(CONCAT(REPEAT(t, 2)), 2)", "REPEAT of at most 100 times"),
         ("REPEAT(n, 2)", ""),
+        ("SPLIT_PART(t)", r"SPLIT_PART\(x, ',', 1\)"),
+        ("SPLIT_PART(t, ',')", r"SPLIT_PART\(x, ',', 1\)"),
         ("SPLIT_PART(t, '', 1)", "the text to split by"),
         ("SPLIT_PART(t, ',', 0)", "the number of the part"),
         ("SPLIT_PART(t, ',', -1)", "the number of the part"),

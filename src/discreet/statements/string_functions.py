@@ -87,8 +87,10 @@ def repeated(node: exp.Repeat, scope: Scope, lower: Lower) -> ir.Value:
 
 def part(node: exp.SplitPart, scope: Scope, lower: Lower) -> ir.Value:
     """The part with a constant number; no text where there are fewer parts."""
+    if node.args.get("part_index") is None:
+        raise scope.text.refusal("SPLIT_PART(x, ',', 1)", node, "name the text to split by and the number of the part.")
     delimiter = quoted(node.args["delimiter"], scope, "the text to split by", least=1)
-    number = whole_number_of(node.args.get("part_index"), scope, "the number of the part", least=1)
+    number = whole_number_of(node.args["part_index"], scope, "the number of the part", least=1)
     value = lower(node.this, scope)
     found = ops.ArrayIndex(ops.StringSplit(value, delimiter), number - 1).to_expr()
     return found if number == 1 else ibis.cases((value.notnull(), found.fill_null("")))
