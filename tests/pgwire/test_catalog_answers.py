@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,20 @@ def test_the_database_reaches_nothing_outside(catalog: CatalogAnswers) -> None:
         if " FROM " in sql:  # before the closed list is asked
             with pytest.raises(Refused):
                 rewritten(tree_of(sql), SESSION, [])
+
+
+@pytest.mark.parametrize("name", ["duckdb_tables", "sqlite_master", "pragma_database_list"])
+def test_a_name_of_with_is_nothing_else(catalog: CatalogAnswers, name: str) -> None:
+    """DuckDB has views of its own under these names."""
+    for sql in (
+        "SELECT * FROM (WITH v AS (SELECT 1 AS one) SELECT * FROM v) AS x, v, pg_class",
+        "WITH a AS (SELECT * FROM v), v AS (SELECT 1 AS one) SELECT * FROM a, pg_class",
+        "SELECT * FROM pg_class, v WHERE EXISTS (WITH v AS (SELECT 1) SELECT * FROM v)",
+    ):
+        with pytest.raises(Refused):
+            rows(catalog, re.sub(r"\bv\b", name, sql))
+    whole = "WITH v AS (SELECT relname FROM pg_class) SELECT v.relname FROM v WHERE relname = 'people'"
+    assert rows(catalog, re.sub(r"\bv\b", name, whole)) == [("people",)]
 
 
 WRITTEN = (

@@ -10,8 +10,8 @@ Requires
 Relies on
     sqlglot: whatever stands in FROM is a table, a function or a sub-query of its tree.
 Proof
-    `_name_tables` visits each table of the tree: a name becomes one of the catalog's relations, or of WITH, or the
-    statement is refused; a function, behind LATERAL as well, is one of `SETS`, `SET_NAMES` and `SCALARS`, or the
+    `_name_tables` visits each table of the tree: a name becomes one of the catalog's relations, one that WITH alone has,
+    or the statement is refused; a function, behind LATERAL as well, is one of `SETS`, `SET_NAMES` and `SCALARS`, or the
     statement is refused. `_check_reads` refuses what writes, wherever it stands: WITH may stand before DELETE, and may
     have one inside. Should it miss one, the transaction is one that reads alone (`catalog_answers`).
 Rounding
@@ -21,6 +21,7 @@ Source
 Mutant
     from-calls-any-function: FROM may call whatever DuckDB has; killed by test_the_database_reaches_nothing_outside.
     lateral-calls-any-function: LATERAL may; killed by test_the_database_reaches_nothing_outside.
+    with-names-any-view: names of WITH stay as they are; killed by test_a_name_of_with_is_nothing_else.
     with-may-write: what follows WITH is not looked at; killed by test_nothing_is_written.
 """
 
@@ -63,6 +64,8 @@ SET_NAMES = ("pg_get_keywords", "generate_series", "unnest", "current_schemas", 
 SCALARS = ("string_to_array", "current_setting", "version")
 READS = (exp.Query, exp.Values)
 WRITES = (exp.DML, exp.DDL, exp.Into, exp.Command)
+MADE = "with "
+"""How names of WITH begin: where a WITH does not reach, its name would mean DuckDB's own view of that name."""
 RENAMED = {"_pg_expandarray": "expandarray"}
 PROCEDURES = ("typinput", "typoutput", "typreceive", "typsend", "typmodin", "typmodout", "typanalyze", "typsubscript")
 
@@ -119,15 +122,15 @@ def _name_tables(tree: exp.Expression, made: set[str]) -> None:
             _name_function(table)
             continue
         name, schema = table.name.lower(), table.db.lower()
-        if not schema and name in made:
-            continue
-        if not is_catalog_table(table):
+        is_made = not schema and name in made
+        if not is_made and not is_catalog_table(table):
             raise Refused.unsupported()
-        inside = SCHEMAS[schema or "pg_catalog"]
         if not table.args.get("alias"):
             table.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
-        table.set("this", exp.to_identifier(name))
-        table.set("db", exp.to_identifier(inside))
+        table.set("this", exp.to_identifier(MADE + name if is_made else name, quoted=is_made))
+        table.set("db", None if is_made else exp.to_identifier(SCHEMAS[schema or "pg_catalog"]))
+    for cte in tree.find_all(exp.CTE):
+        cte.args["alias"].set("this", exp.to_identifier(MADE + cte.alias.lower(), quoted=True))
     for lateral in tree.find_all(exp.Lateral):
         if not isinstance(lateral.this, exp.Subquery):
             _check_function(lateral.this)
