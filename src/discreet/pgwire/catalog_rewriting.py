@@ -10,7 +10,7 @@ Requires
 Relies on
     sqlglot: whatever stands in FROM is a table, a function or a sub-query of its tree.
 Proof
-    `_name_tables` visits each table of the tree: a name becomes one of the catalog's relations, one that WITH alone has,
+    `_name_tables` visits each table of the tree: a name becomes one of the catalog's relations, or one that WITH has,
     or the statement is refused; a function, behind LATERAL as well, is one of `SETS`, `SET_NAMES` and `SCALARS`, or the
     statement is refused. `_check_reads` refuses what writes, wherever it stands: WITH may stand before DELETE, and may
     have one inside. Should it miss one, the transaction is one that reads alone (`catalog_answers`).
