@@ -218,6 +218,19 @@ def test_functions_are_not_called(client: RawClient) -> None:
     assert letters(client.ask(query("SELECT 1"))) == "TDCZ"
 
 
+def test_a_simple_query_ends_a_batch_without_sync(client: RawClient, service: StubService) -> None:
+    """So pgjdbc sends SAVEPOINT behind BEGIN, and asyncpg BEGIN behind a statement that it only prepares."""
+    begin = parse("BEGIN") + bind() + execute()
+    client.send(begin, query("SAVEPOINT a"), parse(GROUPS), bind(), execute(), SYNC, query("COMMIT"))
+    assert [letters(client.until("Z")) for _ in range(3)] == ["12CCZ", "12NDDDDDCZ", "CZ"]
+    assert letters(client.ask(parse(GROUPS, "held"), bind(portal="p", name="held"), query("SELECT 1"))) == "12TDCZ"
+    assert state(client.ask(execute(0, "p"), SYNC)) == "34000"
+    client.send(parse("SELECT nothing FROM people"), bind(), execute(), query("SELECT 1"), SYNC, query("SELECT 1"))
+    assert [letters(client.until("Z")) for _ in range(2)] == ["12EZ", "TDCZ"]
+    assert letters(client.ask(parse("SELECT 1"), message("F", struct.pack("!IHHH", 1, 0, 0, 0)))) == "1EZ"
+    assert letters(client.ask(query("SELECT 1"))) == "TDCZ"
+
+
 def test_several_batches_in_one_go(client: RawClient) -> None:
     batch = parse("SELECT 1") + bind() + execute() + SYNC
     client.send(batch * 3)

@@ -43,6 +43,9 @@ FunctionCall = messages.FunctionCall
 Incoming = messages.PGMessage
 
 _BEFORE_START = (ConnectionPhase.STARTUP, ConnectionPhase.SSL_NEGOTIATION, ConnectionPhase.GSS_NEGOTIATION)
+ENDING: Mapping[bytes, type[Query | FunctionCall]] = {b"Q": Query, b"F": FunctionCall}
+"""What ends a batch as Sync does, by its letter: pgjdbc sends SAVEPOINT so, and asyncpg BEGIN. `pygwire` knows them
+outside of batches alone; their answer ends with the message that would answer Sync, which `pygwire` waits for."""
 
 
 COPIES = (messages.CopyOutResponse, messages.CopyData, messages.CopyDone)
@@ -94,8 +97,10 @@ class Framing:
         del self._held[:size]
         if self._connection.phase in _BEFORE_START:
             frame = self._known_version(frame)
+        in_batch = self._connection.phase is ConnectionPhase.EXTENDED_QUERY
+        ending = ENDING.get(frame[:1]) if in_batch else None
         try:
-            [found] = self._connection.receive(frame)
+            [found] = [ending.decode(memoryview(frame)[5:])] if ending else self._connection.receive(frame)
         except (PygwireError, ValueError, IndexError, struct.error) as problem:
             raise BadStream("Expected a message of PostgreSQL's protocol, got other bytes.") from problem
         if isinstance(found, Bind) and len(found.param_values) > MOST_PARAMETERS:

@@ -113,6 +113,7 @@ class Session:
         """Says that the next statement may come."""
         if self._status == "I":
             self._runner.settings.end(keep=True)
+            self._portals.end_transaction()
         self._stream.send(framing.ready(self._status))
         self._answered = True
         await self._stream.flush()
@@ -241,8 +242,6 @@ class Session:
     async def _sync(self, message: Sync) -> None:
         del message
         self._skipping = False
-        if self._status == "I":
-            self._portals.end_transaction()
         await self._ready()
 
     async def _flush(self, message: Flush) -> None:
