@@ -122,6 +122,21 @@ def test_values_are_of_the_types_that_were_described(
         assert struct.unpack({20: "!q", 701: "!d"}[described], sent)[0] == float(text_form)
 
 
+def test_what_the_client_could_not_read_is_not_charged(client: RawClient, service: StubService) -> None:
+    """Drivers prepare an outdated statement again, by the routine that PostgreSQL names."""
+    client.ask(query("SET discreet.fresh = on"), SYNC)
+    client.until("Z")
+    client.ask(parse(GROUPS, "held"), describe("S", "held"), SYNC)
+    asked = len(service.asked)
+    assert letters(client.ask(bind(name="held"), execute(), SYNC)) == "2NDDDDDCZ"
+    client.ask(query("SET discreet.intervals = on"))
+    [said] = [fields(payload) for letter, payload in client.ask(bind(name="held"), execute(), SYNC) if letter == "E"]
+    assert (said["C"], said["R"]) == ("0A000", "RevalidateCachedQuery")
+    two = message("B", text("", "") + struct.pack("!5H", 0, 0, 2, 0, 1))  # of three: n, n_low and n_high
+    assert state(client.ask(parse("SELECT COUNT(*) AS n FROM people"), two, execute(), SYNC)) == "08P01"
+    assert len(service.asked) == asked + 1
+
+
 def test_rows_in_parts(client: RawClient) -> None:
     found = client.ask(parse(GROUPS), bind(), execute(2), execute(2), execute(2), SYNC)
     assert letters(found) == "12NDDsDDsDCZ"

@@ -31,8 +31,6 @@ class Portal:
     formats: tuple[int, ...]
     result: StatementResult | None = None
     place: int = 0
-    columns: tuple[ColumnType, ...] | None = None
-    """As they were described, if they were."""
 
 
 @dataclass
@@ -87,9 +85,7 @@ class Portals:
             raise Refused(PROTOCOL, f"Expected {count} parameters in text or binary form, got others.")
         forms = [*given] * count if len(given) == 1 else [*given] or [0] * count
         made = [parameter(value, oid, code) for value, oid, code in zip(values, prepared.oids, forms, strict=True)]
-        self._portals[name] = Portal(
-            prepared=prepared, values=tuple(made), formats=tuple(shown), columns=prepared.columns
-        )
+        self._portals[name] = Portal(prepared=prepared, values=tuple(made), formats=tuple(shown))
 
     def portal(self, name: str) -> Portal:
         """The portal of a name."""

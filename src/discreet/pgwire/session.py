@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from discreet.pgwire import framing
@@ -178,6 +179,10 @@ class Session:
         self._portals.close("P", "") if not message.portal else None
         codes = (message.param_formats, message.result_formats)
         self._portals.bind(message.portal, prepared, message.param_values, codes)
+        portal = self._portals.portal(message.portal)
+        if len(portal.formats) > 1:  # which have to fit before anything is charged
+            columns = prepared.columns or await self._columns(prepared, portal.values)
+            self._formats(portal, len(columns or ()))
         self._stream.send(framing.BOUND)
 
     async def _describe(self, message: Describe) -> None:
@@ -194,7 +199,7 @@ class Session:
                 return
             portal = self._portals.portal(message.name)
             columns = portal.result.columns if portal.result else await self._columns(portal.prepared, portal.values)
-            portal.columns = columns
+            portal.prepared = replace(portal.prepared, columns=columns)
             codes = self._formats(portal, len(columns or ()))
         else:
             raise Refused(PROTOCOL, "Expected S or P, got another letter to describe.")
@@ -223,7 +228,7 @@ class Session:
                 return
             found = await self._ran(portal.prepared, portal.values)
             self._notify(found)
-            portal.result = as_described(found, portal.columns)
+            portal.result = as_described(found, portal.prepared.columns)
         result = portal.result
         most = message.max_rows or len(result.rows)
         end = min(portal.place + most, len(result.rows))

@@ -54,11 +54,11 @@ ONE_TEXT = "Expected an answer, got a failure after the charge."
 
 
 class Refused(DiscreetError):
-    """A statement is refused, with its SQLSTATE; `hint` says what to do instead."""
+    """A statement is refused, with its SQLSTATE; `hint` says what to do instead, `routine` is for drivers."""
 
-    def __init__(self, state: str, message: str, hint: str = "", severity: str = "ERROR") -> None:
+    def __init__(self, state: str, message: str, hint: str = "", severity: str = "ERROR", *, routine: str = "") -> None:
         super().__init__(message if not hint else f"{message}\nHint: {hint}")
-        self.state, self.message, self.hint, self.severity = state, message, hint, severity
+        self.state, self.message, self.hint, self.severity, self.routine = state, message, hint, severity, routine
 
     @classmethod
     def setting(cls, name: str, value: str, what: str) -> Refused:
@@ -88,7 +88,8 @@ class Refused(DiscreetError):
     @property
     def fields(self) -> dict[str, str]:
         """As the protocol sends it."""
-        return fields(self.severity, self.state, self.message, self.hint)
+        said = fields(self.severity, self.state, self.message, self.hint)
+        return {**said, "R": self.routine} if self.routine else said
 
 
 def fields(severity: str, state: str, message: str, hint: str = "", detail: str = "") -> dict[str, str]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 BINARY_COPY = b"PGCOPY\n\xff\r\n\x00" + struct.pack("!ii", 0, 0)
 """The start of a binary copy."""
 END_OF_COPY = struct.pack("!h", -1)
+STALE = "RevalidateCachedQuery"
+"""The routine by which PostgreSQL says that a prepared statement is outdated: asyncpg and pgjdbc prepare it again."""
 ESCAPES = str.maketrans({char: f"\\{letter}" for char, letter in zip("\\\b\f\n\r\t\v", "\\bfnrtv", strict=True)})
 """How a copy as text writes what it would be read by."""
 
@@ -89,8 +91,8 @@ def _converted(own: int, told: int) -> Callable[[Any], Any]:
 
 
 def _other_columns() -> Refused:
-    cure = "prepare the statement again: its answer is stored now, and costs nothing."
-    return Refused(UNSUPPORTED, "Expected columns of the types that were described, got others.", cure)
+    cure = "prepare the statement again."
+    return Refused(UNSUPPORTED, "Expected columns of the types that were described, got others.", cure, routine=STALE)
 
 
 def formats_of(codes: Sequence[int], count: int) -> list[int]:

@@ -33,7 +33,7 @@ from discreet.pgwire.session_settings import SessionSettings
 from discreet.pgwire.setting_statements import copied_query, explained_statement, run_setting, shown_setting
 from discreet.pgwire.sqlstates import Refused
 from discreet.pgwire.statement_kinds import READ, Statement, StatementKind, spaced, statement
-from discreet.pgwire.statement_results import StatementResult
+from discreet.pgwire.statement_results import StatementResult, as_described
 from discreet.pgwire.thread_shares import ThreadShare
 from discreet.pgwire.type_codes import ColumnType
 from discreet.pgwire.wrapped_statements import unwrapped
@@ -123,11 +123,14 @@ class StatementRunner:
         found = await self._scanned(values, tree)
         if found is not None:
             return found.columns
-        asked, shown_tree = await self._share.run(self._asked, text, values, tree)
+        return await self._question_columns(*await self._share.run(self._asked, text, values, tree))
+
+    async def _question_columns(self, asked: str, tree: exp.Expression) -> tuple[ColumnType, ...]:
+        """The columns of the answer to a question as it is asked now, for nothing."""
         key = (asked, self._with_ends, str(self._questions.ask("", self.settings)))
         if key not in self._columns:
             explained = await self._questions.explained(asked, self.settings)
-            shown = shown_items(shown_tree, selectable([one["name"] for one in explained["answer"]]))
+            shown = shown_items(tree, selectable([one["name"] for one in explained["answer"]]))
             if len(self._columns) >= READ:
                 self._columns.clear()
             self._columns[key] = tuple(described(explained, shown, intervals=self._with_ends))
@@ -150,7 +153,7 @@ class StatementRunner:
         """
         one = prepared.statement
         if one.kind is StatementKind.SELECT:
-            return await self._selected(one.text, values)
+            return await self._selected(one.text, values, prepared.columns)
         if one.kind is StatementKind.EXPLAIN:
             return await self._explained(one.text, values)
         if one.kind is StatementKind.DECLARE:
@@ -169,7 +172,10 @@ class StatementRunner:
         query, options = copied_query(text)
         return await self._selected(query, ()), options
 
-    async def _selected(self, text: str, values: Sequence[Any]) -> StatementResult:
+    async def _selected(
+        self, text: str, values: Sequence[Any], told: tuple[ColumnType, ...] | None = None
+    ) -> StatementResult:
+        """The result of a query; a question whose columns are not as the client was `told` is refused, not charged."""
         tree = await self._share.run(tree_of, text)
         if is_about_catalog(tree):
             try:
@@ -183,6 +189,8 @@ class StatementRunner:
         if scanned is not None:
             return scanned
         asked, shown_tree = await self._share.run(self._asked, text, values, tree)
+        if told is not None:
+            as_described(StatementResult.of(await self._question_columns(asked, shown_tree), []), told)
         return await self._questions.released(asked, self.settings, partial(shown_items, shown_tree))
 
     async def _scanned(self, values: Sequence[Any], tree: exp.Expression) -> StatementResult | None:
