@@ -14,6 +14,7 @@ from discreet.pgwire.question_texts import (
     in_our_words,
     parameter_types,
     parameters_of,
+    sample,
     shown_items,
     tree_of,
     with_values,
@@ -21,6 +22,11 @@ from discreet.pgwire.question_texts import (
 )
 from discreet.pgwire.sqlstates import SYNTAX, TOO_DEEP, TOO_LONG, Refused
 from discreet.pgwire.statement_kinds import spaced
+from discreet.pgwire.type_codes import ELEMENTS, REAL, TIME, UUID, WHOLE
+from discreet.pgwire.value_forms import FROM_TEXT, parameter, text_form_of
+
+TEXTS_ALONE = (TIME, UUID)
+"""Types whose constants are texts in a question."""
 
 PEOPLE = DeclaredTable(
     name="people",
@@ -139,6 +145,13 @@ def test_a_parameter_has_the_type_of_what_it_is_compared_with(condition: str, oi
     tree = tree_of(f"SELECT COUNT(*) FROM people WHERE {condition}")  # noqa: S608 - our own text
     assert parameter_types(tree, 1, (), [PEOPLE]) == [oid]
     assert parameter_types(tree, 1, (1700,), [PEOPLE]) == [1700]
+
+
+@pytest.mark.parametrize("oid", [*WHOLE, *REAL, *ELEMENTS, *FROM_TEXT, 25])
+def test_a_parameter_that_is_not_bound_stands_for_a_value_of_its_type(oid: int) -> None:
+    """Of a column of 16 bits it was a text, so that a statement that asyncpg or pg8000 prepared was refused."""
+    bound = parameter(text_form_of(sample(oid), oid).encode(), oid, 0) if oid not in TEXTS_ALONE else sample(oid)
+    assert type(sample(oid)) is type(bound)
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,12 @@ def test_what_a_client_writes_is_read(value: Any, oid: int, form: PyFormat) -> N
     assert parameter(data, kind if kind in (21, 23, 20) else oid, int(form is PyFormat.BINARY)) == wanted
 
 
+@pytest.mark.parametrize("shown", ["2024-02-29 +05:30", "2024-02-29Z", "2024-02-29T23:30:00.000-04:00", " 2024-02-29"])
+def test_a_day_has_neither_time_nor_zone(shown: str) -> None:
+    """The first is what pgjdbc sends for a `java.sql.Date`, the third what node-postgres sends for a `Date`."""
+    assert parameter(shown.encode(), 1082, 0) == date(2024, 2, 29)
+
+
 def test_nothing_is_null() -> None:
     assert parameter(None, 23, 1) is None
 
@@ -75,7 +81,8 @@ def test_nothing_is_null() -> None:
 @pytest.mark.parametrize(
     ("data", "oid", "code"),
     [
-        (b"x", 23, 0), (b"\0", 23, 1), (b"maybe", 16, 0), (b"2024-13-01", 1082, 0), (b"\xff", 25, 0),
+        (b"x", 23, 0), (b"\0", 23, 1), (b"maybe", 16, 0), (b"2024-13-01", 1082, 0), (b"2024-02-29 noon", 1082, 0),
+        (b"2024-02-29 +5", 1082, 0), (b"\xff", 25, 0),
         (b"{1,2", ARRAYS[23], 0),
         (b"{{1}}", ARRAYS[23], 0), (b"\0\0\0\2" + b"\0" * 20, ARRAYS[23], 1), (b"1" * 200, 1700, 0), (b"a", 2950, 1),
         (b"2024-01-01 00:00:00.1234567", 1114, 0), (b"0001-01-01 00:00:00+01", 1184, 0),

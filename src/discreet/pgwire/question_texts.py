@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
@@ -18,7 +19,23 @@ from sqlglot.tokenizer_core import Token, TokenType
 from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable
 from discreet.pgwire.sqlstates import SYNTAX, TOO_DEEP, TOO_LONG, Refused
 from discreet.pgwire.statement_kinds import LONGEST, remembered, tokens
-from discreet.pgwire.type_codes import ARRAYS, BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, OID, TEXT, TIMESTAMP, literal
+from discreet.pgwire.type_codes import (
+    ARRAYS,
+    BOOL,
+    DATE,
+    ELEMENTS,
+    FLOAT8,
+    INT4,
+    INT8,
+    NUMERIC,
+    OID,
+    REAL,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    WHOLE,
+    literal,
+)
 from discreet.statements.aggregate_functions import default_name, is_aggregate
 from discreet.statements.bounded_parser import parse_one
 
@@ -38,8 +55,16 @@ CATALOG_TYPES = dict.fromkeys(
 APART = ("", " ", "\n", "(", ")", ",", ";")
 """What makes no other word with a constant beside it."""
 MOST_PARAMETERS = 100_000
-SAMPLES: Mapping[int, Any] = {BOOL: True, INT4: 1, INT8: 1, OID: 1, FLOAT8: 1.5, NUMERIC: Decimal("1.5")}
-"""What stands for a parameter before it is bound, by type."""
+SAMPLES: Mapping[int, Any] = {
+    **dict.fromkeys(WHOLE, 1),
+    **dict.fromkeys(REAL, 1.5),
+    **dict.fromkeys((TIMESTAMP, TIMESTAMPTZ), datetime(2000, 1, 1)),  # noqa: DTZ001 - parameters have no zone
+    **{array: [] for array in ELEMENTS},
+    BOOL: True,
+    NUMERIC: Decimal("1.5"),
+    DATE: date(2000, 1, 1),
+}
+"""What stands for a parameter before it is bound, by type; a text for all others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,10 +234,7 @@ def _column_type(name: str, tables: Collection[DeclaredTable]) -> int:
 
 def sample(oid: int) -> Any:
     """A value of a type, for the plan of a statement whose parameters are not bound."""
-    from datetime import date, datetime
-
-    days: Mapping[int, Any] = {DATE: date(2000, 1, 1), TIMESTAMP: datetime(2000, 1, 1)}  # noqa: DTZ001 - no zone
-    return SAMPLES.get(oid, days.get(oid, [] if oid in ARRAYS.values() else "a"))
+    return SAMPLES.get(oid, "a")
 
 
 def shown_items(tree: exp.Expression, columns: Sequence[str]) -> list[Shown]:

@@ -220,6 +220,7 @@ def _list_from_binary(data: bytes, oid: int) -> list[Any]:
 
 
 _TOO_FINE = re.compile(r"[.,]\d{7}")
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?: ?(?:Z|[+-]\d\d(?::?\d\d){0,2}))?")
 _ELEMENT = re.compile(r'\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^,"{}]+))\s*(?P<end>,|$)', re.DOTALL)
 
 
@@ -262,6 +263,12 @@ def _decimal(shown: str) -> Decimal:
     return Decimal(shown)
 
 
+def _date(shown: str) -> date:
+    """A day, without the time and the zone that PostgreSQL passes over: pgjdbc and node-postgres send them."""
+    found = _DAY.fullmatch(shown.strip())
+    return date.fromisoformat(found[1] if found else shown)
+
+
 def _timestamp(shown: str) -> datetime:
     """A moment without its zone, which PostgreSQL passes over; one of more digits than it keeps would be cut."""
     if _TOO_FINE.search(shown):
@@ -278,7 +285,7 @@ def _timestamptz(shown: str) -> datetime:
 FROM_TEXT: Mapping[int, Callable[[str], Any]] = {
     UUID: lambda shown: _uuid(bytes.fromhex(shown.strip("{}").replace("-", ""))),
     BOOL: _truth,
-    DATE: date.fromisoformat,
+    DATE: _date,
     TIME: time.fromisoformat,
     TIMESTAMP: _timestamp,
     TIMESTAMPTZ: _timestamptz,
