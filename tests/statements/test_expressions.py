@@ -156,6 +156,33 @@ def test_casts_are_allowed_or_refused_by_the_language(to: exp.DataType.Type, row
         dp.sql(select(f"COUNT(CAST({refused} AS {to.value}))"), people=rows)
 
 
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+@pytest.mark.parametrize(
+    ("condition", "same"),
+    [
+        ("plan IN (CAST('free' AS VARCHAR), CAST('25%' AS TEXT))", "plan IN ('free', '25%')"),
+        ("age IN (CAST(30 AS INTEGER), -CAST(5 AS BIGINT), CAST('40' AS SMALLINT))", "age IN (30, -5, 40)"),
+        ("visits > CAST('-2' AS INTEGER)", "visits > -2"),
+        ("spending < CAST('0.5' AS DOUBLE)", "spending < 0.5"),
+        ("spending IN (CAST(1 AS DOUBLE), CAST(2.5 AS DOUBLE))", "spending IN (1, 2.5)"),
+        ("smokes = CAST(TRUE AS BOOLEAN)", "smokes = TRUE"),
+        ("joined IN (CAST(DATE '2020-01-01' AS DATE))", "joined IN (DATE '2020-01-01')"),
+    ],
+)
+def test_a_constant_under_its_type_is_that_constant(
+    condition: str, same: str, dialect: str, rows: dp.PrivateTable, exact: Any
+) -> None:
+    """SQLAlchemy writes $1::VARCHAR in each list of constants, and pgjdbc's simple mode '40'::int4."""
+    found = [exact(dp.sql(select("COUNT(*)", one), people=rows, dialect=dialect)) for one in (condition, same)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("constant", ["CAST('3x' AS INTEGER)", "CAST(70000 AS SMALLINT)", "CAST('2.5' AS INTEGER)"])
+def test_a_constant_that_its_type_does_not_have_is_refused(constant: str, rows: dp.PrivateTable) -> None:
+    with pytest.raises(dp.InvalidQuery, match="cast"):
+        dp.sql(select("COUNT(*)", f"age < {constant}"), people=rows).explain(epsilon=1)
+
+
 def test_dates_are_written_in_quotes(rows: dp.PrivateTable, exact: Any) -> None:
     for written in ("seen >= TIMESTAMP '2000-01-01'", "seen >= '2000-01-01'", "joined > DATE '2020-06-01'"):
         assert exact(dp.sql(select("COUNT(*)", written), people=rows)) == [{"count": 1}]

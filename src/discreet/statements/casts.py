@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
@@ -28,6 +30,9 @@ CASTS: dict[Type, dt.DataType] = {
     Type.TIMESTAMPTZ: date_functions.TIMESTAMP,
 }
 """The types that CAST can convert to, as far as the language allows."""
+EXACT = 2**53
+"""Whole numbers up to here are floats."""
+_NUMBER = re.compile(r"[+-]?\d{1,19}(?P<fraction>\.\d{1,19})?", re.ASCII)
 
 
 def toward_zero(number: ir.Value) -> ir.Value:
@@ -56,6 +61,9 @@ def cast(node: exp.Cast | exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
         known = ", ".join(kind.value for kind in CASTS)
         raise scope.text.refusal(f"a CAST to {known}", node, "use FLOOR or ROUND for whole numbers of real ones.")
     value, target = lower(node.this, scope), CASTS[to]
+    constant = _constant(value, target)
+    if constant is not None:
+        return constant
     if value.type().is_numeric() and target.is_string():
         return string_functions.as_text(value, node.this, scope)
     if scope.is_answer and value.type().is_string() and not target.is_string() and scope.text.dialect.name != "duckdb":
@@ -68,6 +76,23 @@ def cast(node: exp.Cast | exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
     if value.type().is_boolean() and target.is_string():
         return ibis.cases((value, "true"), (~value, "false"))
     return ops.Cast(value, target).to_expr()
+
+
+def _constant(value: ir.Value, target: dt.DataType) -> ir.Value | None:
+    """A constant whose value the type has, which stays one, as in lists: drivers write $1::varchar and '5'::int4."""
+    held = value.op()
+    given = held.value if isinstance(held, ops.Literal) else None
+    if given is not None and not target.is_numeric() and type(value.type()) is type(target):
+        return value
+    number = _NUMBER.fullmatch(given) if isinstance(given, str) and target.is_numeric() else None
+    if number is not None:
+        given = float(number[0]) if number["fraction"] else int(number[0])
+    if type(given) is int and isinstance(target, dt.Integer) and target.bounds.lower <= given <= target.bounds.upper:
+        return ibis.literal(given, target)
+    if not target.is_floating() or isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    is_exact = isinstance(given, float) or number is not None or abs(given) <= EXACT
+    return ibis.literal(float(given), target) if is_exact else None
 
 
 def _whole(value: ir.Value, node: exp.Expression, scope: Scope) -> ir.Value:

@@ -133,7 +133,13 @@ def _check_time(node: exp.Literal, kinds: list[dt.DataType], scope: Scope) -> No
 
 def _negated(node: exp.Neg, scope: Scope) -> ir.Value:
     value = number_of(node)
-    return ops.Negate(row_wise(node.this, scope)).to_expr() if value is None else _number(node, value, scope)
+    if value is not None:
+        return _number(node, value, scope)
+    inner = row_wise(node.this, scope)
+    held = inner.op()
+    if isinstance(held, ops.Literal) and type(held.value) in (int, float):  # -5::integer is one, too
+        return ibis.literal(-held.value, inner.type())
+    return ops.Negate(inner).to_expr()
 
 
 def _null(node: exp.Null, scope: Scope) -> ir.Value:
