@@ -59,6 +59,21 @@ def test_what_is_refused(sql: str) -> None:
         cursors.run(statement(sql))
 
 
+def test_only_what_is_held_stays_after_a_transaction() -> None:
+    cursors = Cursors()
+    declared(cursors, "old")
+    cursors.begin()
+    declared(cursors, "new")
+    asyncio.run(cursors.declare("DECLARE plain CURSOR WITHOUT HOLD FOR SELECT 1", five))
+    assert fetched(cursors, "FETCH 2 FROM old") == [0, 1]
+    cursors.end(keep=False)
+    assert [cursors.has(name) for name in ("old", "new", "plain")] == [True, False, False]
+    declared(cursors, "new")
+    cursors.end(keep=True)
+    assert fetched(cursors, "FETCH 2 FROM new") == [0, 1]
+    assert fetched(cursors, "FETCH ALL FROM old") == [2, 3, 4]
+
+
 def test_names_and_numbers_of_cursors() -> None:
     cursors = Cursors()
     declared(cursors, '"A b"')

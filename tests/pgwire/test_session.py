@@ -217,6 +217,17 @@ def test_transactions_keep_settings_and_undo_no_charge(client: RawClient, servic
     assert values(client.ask(query("SHOW discreet.epsilon"))[1][1]) == [b"0.5"]
 
 
+def test_a_cursor_with_hold_is_there_after_its_transaction(client: RawClient) -> None:
+    """psycopg2 has it as `cursor("name", withhold=True)`."""
+    for hold in ("WITH", "WITHOUT"):
+        for sql in ("BEGIN", f"DECLARE c CURSOR {hold} HOLD FOR {GROUPS}", "FETCH 2 FROM c", "COMMIT"):
+            found = letters(client.ask(query(sql)))
+            assert found[-1] == "Z"
+            assert "E" not in found
+        assert letters(client.ask(query("FETCH ALL FROM c"))) == ("TDDDCZ" if hold == "WITH" else "EZ")
+        client.ask(query("CLOSE ALL"))
+
+
 def test_a_failed_transaction_has_to_end(client: RawClient) -> None:
     client.ask(query("BEGIN"))
     assert client.ask(query("SELECT nothing FROM people"))[-1] == ("Z", b"E")

@@ -14,7 +14,7 @@ from discreet.pgwire.type_codes import ColumnType
 MOST = 50
 _DECLARE = re.compile(
     r'\s*declare\s+("(?:[^"]|"")+"|\w+)\s+(?:(?:binary|asensitive|insensitive|no\s+scroll|scroll)\s+)*cursor\s+'
-    r"(?:with(?:out)?\s+hold\s+)?for\s+(.*)",
+    r"(?:with(?:out|(?P<hold>))\s+hold\s+)?for\s+(?P<query>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 NOISE = ("in", "from", "forward", "next", "move", "fetch")
@@ -25,7 +25,11 @@ class Cursor:
     """A result and how far it was shown."""
 
     result: StatementResult
+    hold: bool
+    """Whether it is there after the transaction, if that is committed."""
     place: int = 0
+    is_old: bool = False
+    """Whether it is from before the transaction."""
 
 
 class Cursors:
@@ -38,18 +42,27 @@ class Cursors:
         """Forgets all."""
         self._held.clear()
 
+    def begin(self) -> None:
+        """Begins a transaction."""
+        for cursor in self._held.values():
+            cursor.is_old = True
+
+    def end(self, *, keep: bool) -> None:
+        """Ends the transaction: those WITH HOLD stay, without `keep` those from before it."""
+        self._held = {name: one for name, one in self._held.items() if one.hold and (keep or one.is_old)}
+
     async def declare(self, text: str, run: Callable[[str], Awaitable[StatementResult]]) -> StatementResult:
         """Runs the query of DECLARE and keeps its rows.
 
         Raises:
             Refused: the name is taken, or the query is not answered.
         """
-        name, query = declared_cursor(text)
+        name, query, hold = declared_cursor(text)
         if name in self._held:
             raise Refused(DUPLICATE_CURSOR, f"Expected a new name for a cursor, got {name!r}.", "close it first.")
         if len(self._held) >= MOST:
             raise Refused(TOO_LONG, f"Expected at most {MOST} cursors, got more.", "close some.")
-        self._held[name] = Cursor(await run(query))
+        self._held[name] = Cursor(await run(query), hold)
         return StatementResult(tag="DECLARE CURSOR")
 
     def run(self, one: Statement) -> StatementResult:
@@ -105,11 +118,11 @@ class Cursors:
         return StatementResult(tag="CLOSE CURSOR")
 
 
-def declared_cursor(text: str) -> tuple[str, str]:
-    """The name and the query of DECLARE.
+def declared_cursor(text: str) -> tuple[str, str, bool]:
+    """The name and the query of DECLARE, and whether it is WITH HOLD.
 
     >>> declared_cursor('DECLARE "C" NO SCROLL CURSOR WITH HOLD FOR SELECT 1')
-    ('C', 'SELECT 1')
+    ('C', 'SELECT 1', True)
 
     Raises:
         Refused: it has another form.
@@ -117,7 +130,7 @@ def declared_cursor(text: str) -> tuple[str, str]:
     found = _DECLARE.match(text)
     if found is None:
         raise Refused(SYNTAX, "Expected DECLARE name CURSOR FOR query, got another form.", "write it like that.")
-    return _name(found[1]), found[2]
+    return _name(found[1]), found["query"], found["hold"] is not None
 
 
 def _name(written: str) -> str:

@@ -261,6 +261,8 @@ class Session:
         self._runner.settings.begin()  # statements up to Sync, or of one text, are a transaction
         match one.kind:
             case StatementKind.BEGIN:
+                if self._status == "I":
+                    self._runner.cursors.begin()
                 self._status = "T"
                 return StatementResult(tag="BEGIN")
             case StatementKind.COMMIT | StatementKind.ROLLBACK if "to" not in words(one.text)[:4]:
@@ -285,7 +287,7 @@ class Session:
         failed, before = self._status == "E", self._status
         keep = one.kind is StatementKind.COMMIT and not failed
         self._runner.settings.end(keep=keep)
-        self._runner.cursors.clear()
+        self._runner.cursors.end(keep=keep)
         self._portals.end_transaction()
         self._status = "I"
         notices = ("there is no transaction in progress",) if before == "I" else ()
