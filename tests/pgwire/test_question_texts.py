@@ -62,6 +62,7 @@ def test_schemas_are_blanked(text: str, plain: str) -> None:
         ("'count(1)'", "'count(1)'"),
         ("avg(cast(x as decimal))", "avg(cast(x as float8 ))"),
         ("avg(x::numeric)", "avg(x::float8 )"),
+        ("x < $1::numeric", "x < $1::float8 "),
         ("cast(x as numeric(10, 2))", "cast(x as numeric(10, 2))"),
     ],
 )
@@ -138,6 +139,13 @@ def test_a_text_stays_one_constant(value: str) -> None:
         ("CAST($1 AS double precision) > 1", 701),
         ("oid = $1", 26),
         ("relkind = ANY($1)", 1009),
+        ("joined < $1::timestamp with time zone", 1184),
+        ("CASE WHEN age < 5 THEN $1 END = 'a'", 25),
+        ("CASE WHEN age < 5 THEN 1 ELSE $1 END = 2", 20),
+        ("CASE WHEN age < 5 THEN spending WHEN age < 9 THEN $1 END > 2", 701),
+        ("CASE WHEN age < $1 THEN 'a' END = 'a'", 20),
+        ("CASE age WHEN $1 THEN 'a' END = 'a'", 20),
+        ("ROUND(spending, $1) > 2", 23),
         ("$1", 25),
     ],
 )

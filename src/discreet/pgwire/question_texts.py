@@ -43,11 +43,21 @@ SCHEMAS = ("public",)
 NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SCHEMA, TokenType.TABLE)
 CASTS = {"int": INT4, "integer": INT4, "int4": INT4, "bigint": INT8, "int8": INT8, "text": TEXT, "varchar": TEXT}
 CASTS |= {"date": DATE, "timestamp": TIMESTAMP, "boolean": BOOL, "double precision": FLOAT8, "numeric": NUMERIC}
-CASTS |= {"regclass": TEXT, "oid": OID, "name": TEXT, "decimal": NUMERIC, "real": FLOAT8, "smallint": INT4}
+CASTS |= {
+    "timestamptz": TIMESTAMPTZ,
+    "regclass": TEXT,
+    "oid": OID,
+    "name": TEXT,
+    "decimal": NUMERIC,
+    "real": FLOAT8,
+    "smallint": INT4,
+}
 BESIDE: tuple[tuple[Any, int], ...] = (
     (exp.Any, ARRAYS[TEXT]),
     ((exp.Limit, exp.Offset, exp.Fetch), INT8),
     ((exp.Like, exp.ILike, exp.RegexpLike), TEXT),
+    (exp.Round, INT4),
+    (exp.PercentileCont, FLOAT8),
 )
 CATALOG_TYPES = dict.fromkeys(
     ("oid", "attrelid", "relnamespace", "objoid", "indrelid", "conrelid", "typnamespace"), OID
@@ -142,9 +152,11 @@ def in_our_words(text: str) -> str:
     "SELECT COUNT(*) AS n, 'sum(1)', AVG(CAST(age AS float8 )) FROM people"
     """
     changed = list(text)
-    for before, kind, after in zip(held := tokens(text), held[1:], held[2:], strict=False):
-        cast = before.token_type is TokenType.ALIAS and after.text == ")"
-        if (cast or before.text == "::") and after.text != "(" and kind.text.lower() in ("decimal", "numeric"):
+    held = tokens(text)
+    follows = [*(token.text for token in held[2:]), ""]
+    for before, kind, after in zip(held, held[1:], follows, strict=False):
+        cast = before.token_type is TokenType.ALIAS and after == ")"
+        if (cast or before.text == "::") and after != "(" and kind.text.lower() in ("decimal", "numeric"):
             changed[kind.start : kind.end + 1] = "float8".ljust(len(kind.text))
     text = "".join(changed)
     held = tokens(text)
@@ -211,8 +223,12 @@ def parameter_types(
 
 def _type_beside(node: exp.Expression, tables: Collection[DeclaredTable]) -> int:
     """The type of what a parameter is compared with, or cast to; 0 where that says nothing."""
-    parent = node.parent
+    child, parent = node, node.parent
     while isinstance(parent, exp.Paren | exp.Neg | exp.Tuple):
+        child, parent = parent, parent.parent
+    if isinstance(parent, exp.If | exp.Case) and child is not parent.this:
+        return _branch_type(parent if isinstance(parent, exp.Case) else parent.parent, tables)
+    if isinstance(parent, exp.If):
         parent = parent.parent
     if isinstance(parent, exp.Cast):
         kind = parent.args["to"].sql("postgres").lower().split("(")[0].removeprefix("pg_catalog.")
@@ -224,6 +240,17 @@ def _type_beside(node: exp.Expression, tables: Collection[DeclaredTable]) -> int
     if named:
         return named[0]
     return FLOAT8 if any(isinstance(other, exp.AggFunc) for other in parent.iter_expressions()) else 0
+
+
+def _branch_type(case: exp.Expression | None, tables: Collection[DeclaredTable]) -> int:
+    """The type of the results of a CASE: of its first column or number, or text."""
+    held = {} if case is None else case.args
+    for branch in (*(one.args.get("true") for one in held.get("ifs", ())), held.get("default")):
+        if isinstance(branch, exp.Column):
+            return _column_type(branch.name, tables) or TEXT
+        if isinstance(branch, exp.Literal) and not branch.is_string:
+            return INT8 if branch.name.isdecimal() else FLOAT8
+    return TEXT
 
 
 def _column_type(name: str, tables: Collection[DeclaredTable]) -> int:
