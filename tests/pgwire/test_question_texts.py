@@ -146,6 +146,7 @@ def test_a_text_stays_one_constant(value: str) -> None:
         ("CASE WHEN age < $1 THEN 'a' END = 'a'", 20),
         ("CASE age WHEN $1 THEN 'a' END = 'a'", 20),
         ("ROUND(spending, $1) > 2", 23),
+        ("PERCENTILE_CONT($1) WITHIN GROUP (ORDER BY age) > 2", 701),
         ("$1", 25),
     ],
 )

@@ -186,6 +186,20 @@ def test_an_empty_statement(client: RawClient) -> None:
     assert letters(client.ask(parse(""), describe("S"), bind(), describe(), execute(), SYNC)) == "1tn2nIZ"
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT PERCENTILE_CONT($1) WITHIN GROUP (ORDER BY age) AS m FROM people",
+        "SELECT CASE WHEN age < $1 THEN $2 ELSE $3 END AS who, COUNT(*) AS n FROM people GROUP BY who",
+        "SELECT ROUND(AVG(visits), $1) AS v FROM people WHERE plan IN ($2::VARCHAR, $3)",
+        "SELECT COUNT(*) AS n FROM people WHERE visits < $1::numeric",
+    ],
+)
+def test_parameters_are_described_before_they_are_bound(client: RawClient, sql: str) -> None:
+    """As asyncpg, pg8000 and others ask for first: values that stand for their types have to be possible ones."""
+    assert letters(client.ask(parse(sql), describe("S"), SYNC)) == "1tTZ"
+
+
 def test_describing_and_looking_for_columns_is_free(client: RawClient, service: StubService) -> None:
     spent = service.table.budget.spent.epsilon
     client.ask(parse("SELECT AVG(age) AS a FROM people WHERE age > $1"), describe("S"), SYNC)

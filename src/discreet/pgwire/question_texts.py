@@ -67,14 +67,14 @@ APART = ("", " ", "\n", "(", ")", ",", ";")
 MOST_PARAMETERS = 100_000
 SAMPLES: Mapping[int, Any] = {
     **dict.fromkeys(WHOLE, 1),
-    **dict.fromkeys(REAL, 1.5),
+    **dict.fromkeys(REAL, 0.5),
     **dict.fromkeys((TIMESTAMP, TIMESTAMPTZ), datetime(2000, 1, 1)),  # noqa: DTZ001 - parameters have no zone
     **{array: [] for array in ELEMENTS},
     BOOL: True,
-    NUMERIC: Decimal("1.5"),
+    NUMERIC: Decimal("0.5"),
     DATE: date(2000, 1, 1),
 }
-"""What stands for a parameter before it is bound, by type; a text for all others."""
+"""What stands for a parameter before it is bound, by type, and could be a quantile; a text for all others."""
 
 
 @dataclass(frozen=True, kw_only=True)
