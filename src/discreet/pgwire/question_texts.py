@@ -56,9 +56,14 @@ BESIDE: tuple[tuple[Any, int], ...] = (
     (exp.Any, ARRAYS[TEXT]),
     ((exp.Limit, exp.Offset, exp.Fetch), INT8),
     ((exp.Like, exp.ILike, exp.RegexpLike), TEXT),
-    (exp.Round, INT4),
+    ((exp.Round, exp.Substring), INT4),
     (exp.PercentileCont, FLOAT8),
 )
+RESULTS: tuple[tuple[Any, int], ...] = (
+    ((exp.Extract, exp.Length, exp.StrPosition, exp.Ascii), INT8),
+    (exp.Count, FLOAT8),
+)
+"""The types of what functions give, where it is not that of their columns."""
 CATALOG_TYPES = dict.fromkeys(
     ("oid", "attrelid", "relnamespace", "objoid", "indrelid", "conrelid", "typnamespace"), OID
 ) | dict.fromkeys(("attnum", "objsubid"), INT4)
@@ -236,10 +241,19 @@ def _type_beside(node: exp.Expression, tables: Collection[DeclaredTable]) -> int
     beside = next((oid for kinds, oid in BESIDE if isinstance(parent, kinds)), None)
     if beside is not None or parent is None:
         return beside or TEXT
-    named = [oid for column in parent.find_all(exp.Column) if (oid := _column_type(column.name, tables))]
-    if named:
-        return named[0]
-    return FLOAT8 if any(isinstance(other, exp.AggFunc) for other in parent.iter_expressions()) else 0
+    others = [one for one in parent.iter_expressions() if one is not child]
+    return next((oid for one in others if (oid := _type_of(one, tables))), 0)
+
+
+def _type_of(node: exp.Expression, tables: Collection[DeclaredTable]) -> int:
+    """The type of what a parameter is compared with; 0 where it says nothing."""
+    while isinstance(node, exp.Paren | exp.Neg):
+        node = node.this
+    if isinstance(node, exp.Case):
+        return _branch_type(node, tables)
+    given = next((oid for kinds, oid in RESULTS if isinstance(node, kinds)), 0)
+    named = (oid for column in node.find_all(exp.Column) if (oid := _column_type(column.name, tables)))
+    return given or next(named, 0) or FLOAT8 * isinstance(node, exp.AggFunc)
 
 
 def _branch_type(case: exp.Expression | None, tables: Collection[DeclaredTable]) -> int:
