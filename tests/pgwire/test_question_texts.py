@@ -153,6 +153,8 @@ def test_a_text_stays_one_constant(value: str) -> None:
         ("SUM(1) > $1", 701),
         ("SUBSTR(plan, $1) = 'a'", 23),
         ("-age < $1", 20),
+        ("10 - $1 < age", 20),
+        ("$1 / 2.5 < spending", 701),
         ("ROUND(spending, $1) > 2", 23),
         ("PERCENTILE_CONT($1) WITHIN GROUP (ORDER BY age) > 2", 701),
         ("$1", 25),

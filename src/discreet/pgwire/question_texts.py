@@ -251,19 +251,20 @@ def _type_of(node: exp.Expression, tables: Collection[DeclaredTable]) -> int:
         node = node.this
     if isinstance(node, exp.Case):
         return _branch_type(node, tables)
+    if isinstance(node, exp.Literal):
+        return 0 if node.is_string else INT8 if node.name.isdecimal() else FLOAT8
     given = next((oid for kinds, oid in RESULTS if isinstance(node, kinds)), 0)
     named = (oid for column in node.find_all(exp.Column) if (oid := _column_type(column.name, tables)))
     return given or next(named, 0) or FLOAT8 * isinstance(node, exp.AggFunc)
 
 
 def _branch_type(case: exp.Expression | None, tables: Collection[DeclaredTable]) -> int:
-    """The type of the results of a CASE: of its first column or number, or text."""
+    """The type of the results of a CASE: of the first that has one, or text."""
     held = {} if case is None else case.args
     for branch in (*(one.args.get("true") for one in held.get("ifs", ())), held.get("default")):
-        if isinstance(branch, exp.Column):
-            return _column_type(branch.name, tables) or TEXT
-        if isinstance(branch, exp.Literal) and not branch.is_string:
-            return INT8 if branch.name.isdecimal() else FLOAT8
+        found = 0 if branch is None else _type_of(branch, tables)
+        if found:
+            return found
     return TEXT
 
 
