@@ -193,9 +193,9 @@ def planted() -> Iterator[None]:
             return (State.FAILED if failed else State.READY), done
         return honest(self, done, now, failed=failed)
 
-    def as_it_comes(start: float, first: float, took: float) -> float:
-        del first, took
-        return start
+    def as_it_comes(moments: Any, behind: float, ended: float) -> float:
+        del moments, behind
+        return ended
 
     with patch.object(answer_timing.Schedule, "view", view), patch.object(jobs, "modelled_end", as_it_comes):
         yield

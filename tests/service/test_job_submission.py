@@ -106,7 +106,7 @@ def test_a_job_behind_a_late_one_does_not_tell_when_that_one_ended(
     early = told(tmp_path / "a", monkeypatch, asks, [4.3, 4.4])
     late = told(tmp_path / "b", monkeypatch, asks, [7.8, 7.9])
     assert early == late
-    assert [moment for _, moment, *_ in early[-1][1]] == [8.0, 12.0]
+    assert [moment for _, moment, *_ in early[-1][1]] == [8.0, 10.0]
 
 
 def test_a_job_behind_one_that_was_shown_long_ago_does_not_tell_when_that_one_ended(

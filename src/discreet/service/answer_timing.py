@@ -1,9 +1,9 @@
 """When an answer may leave: at moments that follow from the price and the stated size alone.
 
 Claim
-    What a job shows at time t, its state and the next moment at which it may change, is a function of public facts and
-    of the number k of the step at which it is done. Whether it failed, was answered from the record, or looked at a
-    million rows makes no other difference.
+    (a) What a job shows at time t, its state and the next moment at which it may change, is a function of public facts
+    and of the number k of the step at which it is done. Whether it failed, was answered from the record, or looked at a
+    million rows makes no other difference. (b) A look behind a late one is late by as much and a part in `PARTS`.
 Requires
     `done` was written before the moment that it is compared with, with `GRACE` to spare.
 Relies on
@@ -14,8 +14,9 @@ Proof
     d is shown as such from step k on, the least with d + GRACE <= start + first * 2**k; before, it is shown like one
     that is not done. So for t the view depends on d through k alone.
     A look that waited for others of the same principal began when the last of them ended, which is not public. What is
-    written for it is `modelled_end`: the end of a look of the same length, rounded up to a step of its own, that began
-    when that one was shown. So k follows from the steps of those before and from its own length.
+    written for it is `modelled_end`: the step k of a look of the same length that began when that one was shown, at the
+    first of its moments from then on. So that one follows from k, of its own length, and from what was public before.
+    (b) Its moments are as dense as `parts` says: doubles alone would double how late it is with each look in between.
     *What remains.* k itself: whether an answer was ready by the first step. A first step that is long for the data set
     makes k = 0 for all neighbors; `benchmarks/clock.py` measures it.
 Rounding
@@ -27,6 +28,8 @@ Mutant
     answers-leave-when-done: a job that is done is shown at once; killed by
     test_what_is_done_waits_for_the_next_step.
     failures-leave-at-once: a failure does not wait; killed by test_failures_take_the_same_way.
+    lateness-doubles: a look that waits has no other moments than steps; killed by
+    test_a_late_look_does_not_double_what_is_behind_it.
 """
 
 from __future__ import annotations
@@ -38,8 +41,12 @@ from enum import StrEnum
 GRACE = 0.02
 """Seconds between the last word of a job and the moment at which it may be shown: its record has to be there."""
 
-MOST_STEPS = 40
-"""Beyond, a job would be accepted for longer than anybody lives."""
+PARTS = 32
+"""Moments of a look that waits for others between one step and the next, which is twice as late; as far apart as the
+first step is long, at least. More of them would have clients ask more often.
+"""
+NEAR = 1e-5
+"""Seconds between two that are the same moment, computed in two ways: much less than `GRACE`."""
 
 
 class State(StrEnum):
@@ -74,38 +81,38 @@ class Pace:
         return math.ceil(exact * 10 - 1e-9) / 10
 
 
-def step_time(start: float, first: float, step: int) -> float:
-    """When a step is."""
-    return start + first * 2.0 ** min(step, MOST_STEPS)
-
-
-def step_of(start: float, first: float, done: float) -> int:
-    """The step at which a job is shown that was done at this time."""
-    step = 0
-    while step < MOST_STEPS and done + GRACE > step_time(start, first, step):
-        step += 1
-    return step
-
-
-def modelled_end(start: float, first: float, took: float) -> float:
-    """When a look ends that began at `start` and took so long, rounded up to just before the step that shows it.
-
-    >>> modelled_end(100.0, 1.0, 0.3), modelled_end(100.0, 1.0, 1.3)
-    (100.96, 101.96)
-    """
-    return step_time(start, first, step_of(0.0, first, took)) - 2 * GRACE
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Schedule:
     """The public side of a job: the moment from which its steps are counted, and how long the first one is."""
 
     start: float
     first: float
+    parts: int = 1
+    """A power of two: so many moments lie between one step and the next, where there is room for them."""
 
     def moment(self, done: float) -> float:
         """When a job is shown as ended that was done at this time."""
-        return step_time(self.start, self.first, step_of(self.start, self.first, done))
+        return self.at_or_after(done + GRACE)
+
+    def at_or_after(self, time: float) -> float:
+        """The first of its moments from a time on.
+
+        >>> one = Schedule(start=100.0, first=0.5, parts=2)
+        >>> [one.at_or_after(time) for time in (100.2, 100.6, 101.1, 102.6)]
+        [100.5, 101.0, 101.5, 103.0]
+        """
+        return self.start + self.first * self._number((time - NEAR - self.start) / self.first)
+
+    def after(self, time: float) -> float:
+        """The first of its moments behind a time."""
+        return self.start + self.first * self._number(math.floor((time + NEAR - self.start) / self.first) + 0.5)
+
+    def _number(self, least: float) -> float:
+        """The first moment from `least` on, where the first step ends at 1."""
+        if least <= 1:
+            return 1.0
+        apart = max(1.0, 2.0 ** (math.frexp(least)[1] - 1) / self.parts)
+        return math.ceil(least / apart) * apart
 
     def view(self, done: float | None, now: float, *, failed: bool = False) -> tuple[State, float]:
         """What is shown at `now`, and the moment at which that may change; of a job that ended, when it did."""
@@ -113,7 +120,22 @@ class Schedule:
             moment = self.moment(done)
             if now >= moment:
                 return (State.FAILED if failed else State.READY), moment
-        step = 0
-        while step < MOST_STEPS and now >= step_time(self.start, self.first, step):
-            step += 1
-        return (State.LATE if step else State.ACCEPTED), step_time(self.start, self.first, step)
+        moment = self.after(now)
+        return (State.LATE if moment > self.start + self.first else State.ACCEPTED), moment
+
+
+def schedule(start: float, first: float, *, waits: bool) -> Schedule:
+    """The moments of a job, which may wait for another one."""
+    return Schedule(start=start, first=first, parts=PARTS if waits else 1)
+
+
+def modelled_end(moments: Schedule, behind: float, ended: float) -> float:
+    """When a look is taken to have ended that began where those before it are shown, and took until `ended`: right
+    before the moment that shows it.
+
+    >>> alone = Schedule(start=100.0, first=1.0)
+    >>> modelled_end(alone, 100.0, 100.3), modelled_end(alone, 100.0, 101.3)
+    (100.96, 101.96)
+    """
+    own = Schedule(start=behind, first=moments.first).moment(ended)
+    return moments.at_or_after(own) - 2 * GRACE

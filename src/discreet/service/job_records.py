@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from discreet.ledger.budget import Budget
-from discreet.service.answer_timing import Schedule, State
+from discreet.service.answer_timing import Schedule, State, schedule
 
 FIELDS = (
     "id, principal, dataset, idempotency, digest, ask, what, cost, release, "
@@ -61,8 +61,8 @@ class JobRecord:
 
     @property
     def schedule(self) -> Schedule:
-        """Its public moments."""
-        return Schedule(start=self.start, first=self.first)
+        """Its public moments: dense ones, where it waits for another."""
+        return schedule(self.start, self.first, waits=self.twin is not None or self.start > self.accepted)
 
     def shown(self, now: float) -> Job:
         """What is shown of it now."""

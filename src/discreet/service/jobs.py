@@ -58,7 +58,7 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.service.answer_timing import Schedule, State, modelled_end
+from discreet.service.answer_timing import State, modelled_end, schedule
 from discreet.service.job_records import FIELDS, FREE, JobRecord, Sharing
 from discreet.service.service_errors import OTHER_ASK, TOO_MANY_JOBS, Conflict, OverLimit
 from discreet.service.state_store import Execute, StateStore
@@ -162,13 +162,13 @@ class JobBook:
     def _after_others(self, execute: Execute, job: JobRecord, most: int | None) -> JobRecord:
         """A job whose steps begin, if it has a look, once those of its principal's others are shown."""
         now = self.clock()
-        sql = f"SELECT start, first, done, {OF_A_LOOK} FROM job WHERE principal = ? AND shown > ?"  # noqa: S608 (own words)
+        sql = f"SELECT start, first, start > accepted, {OF_A_LOOK} FROM job WHERE principal = ? AND shown > ?"  # noqa: S608 (own words)
         rows = execute(sql, job.principal, now)
         if most is not None and len(rows) >= most:
             raise OverLimit(TOO_MANY_JOBS)
         if job.stage == "ended" or job.twin is not None:
             return replace(job, start=job.accepted)
-        looks = [Schedule(start=start, first=first).view(done, now)[1] for start, first, done, look in rows if look]
+        looks = [schedule(start, first, waits=waits).after(now) for start, first, waits, look in rows if look]
         return replace(job, start=max([job.accepted, *looks]))
 
     def _after_twin(self, execute: Execute, job: JobRecord) -> JobRecord:
@@ -240,8 +240,9 @@ class JobBook:
         def work(execute: Execute) -> bool:
             for (start,) in execute(ended, failure, int(paid), job.id, self.instance):
                 behind = max(start, self._shown.get(job.principal, start))
-                done = max(self.clock(), modelled_end(behind, job.first, took))
-                shown = Schedule(start=start, first=job.first).moment(done)
+                moments = replace(job, start=start).schedule
+                done = modelled_end(moments, behind, max(self.clock(), behind + took))
+                shown = moments.moment(done)
                 execute(MOMENTS, failure, done, shown, job.id)
                 _end_repeats(execute, job.id, shown, failure)
                 self._shown[job.principal] = shown
@@ -326,4 +327,4 @@ def _end_repeats(execute: Execute, job: str, shown: float, failure: str | None) 
     """Ends those that were to be given the answer of a job, as it ended, from when that is shown."""
     repeats = "SELECT id, start, first FROM job WHERE twin = ? AND stage = 'repeating'"
     for repeat, start, first in execute(repeats, job):
-        execute(MOMENTS, failure, shown, Schedule(start=start, first=first).moment(shown), repeat)
+        execute(MOMENTS, failure, shown, schedule(start, first, waits=True).moment(shown), repeat)
