@@ -68,7 +68,7 @@ AS_IT_IS = (
     "count()", "count(where=age > 3)", "(age > 3).mean()", "x.sum(where=age > 3)", "x.var()", "x.std(how='pop')",
     "x.cov(age, how='pop')", "x.corr(age)", "x.quantile([0.25, 0.5])", "x.median()", "plan.nunique()", "b.any()",
     "_['of it'] + 1 > age", "ibis.literal(1) + 2", "ibis.null()", "x.isnan()", "x.atan2(age)",
-    "x.sum().over(group_by=[plan])",
+    "x.sum().over(group_by=[plan])", "(-0.0) ** age",
     "ibis.row_number().over(order_by=[x.desc(), age])", "x.lag(2)", "ibis.ntile(4)", "b & True",
 )  # fmt: skip
 

@@ -205,7 +205,7 @@ def _binds(op: Any) -> int:
     if isinstance(op, ops.StringConcat) and len(op.arg) == 2:
         return ADDS
     if _is_plain(op) and not isinstance(op.value, str):
-        return NEGATES if op.value < 0 else ATOM
+        return NEGATES if str(op.value).startswith("-") else ATOM  # so is -0.0, which is not below 0
     return NEGATES if type(op) in PREFIX else INFIX[type(op)].binds if type(op) in INFIX else ATOM
 
 
