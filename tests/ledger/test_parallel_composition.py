@@ -138,6 +138,29 @@ def test_answers_of_parts_that_others_paid_for_are_kept() -> None:
     assert len(second.entries()) == 1
 
 
+def test_the_last_answer_is_given_whoever_paid_for_it() -> None:
+    budget = dp.Budget(epsilon=4)
+    first, second = of(budget, 2, 1)
+    first.reserve(charge("0.5", key=1)).commit(b"one")
+    second.reserve(charge("1", key=2)).commit(b"other")
+    first.reserve(charge("0.5", key=1)).commit(b"two")  # the dearer part has paid for this
+    assert first.stored(f"{1:064x}") == b"two"
+    unfinished = first.reserve(charge("2", key=1))
+    assert first.stored(f"{1:064x}") == b"two"
+    unfinished.commit(b"three")
+    assert first.stored(f"{1:064x}") == b"three"
+
+
+def test_what_a_part_cannot_do_is_said_in_words() -> None:
+    part = of(dp.Budget(epsilon=1), 2, 1)[0]
+    for name in ("epsilon_for", "levels", "freeze", "head"):
+        with pytest.raises(dp.InvalidQuery, match=rf"Hint: write table\.budget\.{name}, of the whole table"):
+            getattr(part, name)
+    with pytest.raises(dp.InvalidQuery, match="did you mean 'remaining'"):
+        part.remainin  # type: ignore[attr-defined]  # noqa: B018 (the refusal is the test)
+    assert not hasattr(part, "epsilon_for")
+
+
 def test_threads_pay_for_what_they_get() -> None:
     budget = dp.Budget(epsilon=20)
     parts, got = of(budget, 4, 2), [0] * 8

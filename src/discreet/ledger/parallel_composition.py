@@ -45,6 +45,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 from discreet.errors import BudgetExceeded, LedgerError, expected
+from discreet.guesses.near_names import NearNames
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.ledger import Charge, Entry
 from discreet.ledger.privacy_filter import NOTHING, Spending, added
@@ -79,7 +80,7 @@ class Parts:
             reservation = self.behind.reserve(due)
             self._recorded = added(self._recorded, due.cost)
             self._spent = spent
-            return reservation
+            return reservation._replace(store=lambda _, answer: self._keep_behind(charge.key, reservation, answer))
 
     def _check_open(self) -> None:
         """Refuses what costs nothing more as the budget behind refuses a charge, where it is frozen or closed."""
@@ -88,12 +89,16 @@ class Parts:
             raise BudgetExceeded(expected("a budget that is open", "budget", self.behind.standing, cure))
 
     def stored(self, key: str) -> bytes | None:
-        """The answer to a question that was asked before."""
-        found = self.behind.stored(key)
-        return self._answers.get(key) if found is None else found
+        """The last answer to a question that was asked before."""
+        found = self._answers.get(key)
+        return self.behind.stored(key) if found is None else found
 
     def _keep(self, key: str, answer: bytes) -> None:
         self._answers[key] = answer
+
+    def _keep_behind(self, key: str, reservation: Reservation, answer: bytes) -> None:
+        reservation.commit(answer)
+        self._answers.pop(key, None)  # an earlier one, that cost nothing more
 
 
 def dearest(spent: list[Spending], most: int) -> Spending:
@@ -124,10 +129,13 @@ def _due(charge: Charge, lacking: Spending) -> Charge:
     return less if all(one <= whole for one, whole in zip(less.cost, charge.cost, strict=True)) else charge
 
 
-class PartBudget:
+class PartBudget(NearNames):
     """The budget of one part of a table: what the budget behind it has, charged for all parts together."""
 
     __slots__ = ("_part", "_parts")
+
+    def _line_for(self, name: str) -> str:
+        return f"write table.budget.{name}, of the whole table." if hasattr(Budget, name) else super()._line_for(name)
 
     def __init__(self, parts: Parts, part: int) -> None:
         self._parts = parts
