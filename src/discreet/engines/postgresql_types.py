@@ -14,7 +14,8 @@ Relies on
     TABLE waits for.
 Proof
     A column stays what it is where Ibis's type is that of the number that was told, or both are integers, which are
-    read by a cast to the widest. What Ibis shows as text is read by PostgreSQL's output, which every type has. Of those
+    read by a cast to the widest; but an oid is cast to bigint: one that is compared with it would be cast to oid, which
+    most cannot be. What Ibis shows as text is read by PostgreSQL's output, which every type has. Of those
     that Ibis has no word for, a domain becomes the type below and an enum text: the first cast changes no value and has
     no length or precision to change one by, the second gives the label; neither can raise. All others are left out.
     An enum is not cast to text, which whoever owns the type may define: a function of theirs would run with the
@@ -28,6 +29,7 @@ Mutant
     test_a_column_of_another_type_is_refused.
     enums-by-their-owners-cast: an enum is cast to text; killed by test_what_is_shown_as_text_is_text.
     names-of-types-are-believed: a column stays what Ibis says; killed by test_a_name_of_a_type_is_not_believed.
+    oids-as-they-are: an oid is compared with a bigint; killed by test_an_oid_is_cast_to_bigint.
 """
 
 from __future__ import annotations
@@ -37,13 +39,15 @@ from typing import Any
 
 import ibis
 import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.language.input_barrier import kind_of
 
+OID = 26
 TYPES: dict[int, dt.DataType] = {
     16: dt.boolean,
-    **dict.fromkeys((20, 26), dt.int64),
+    **dict.fromkeys((20, OID), dt.int64),
     21: dt.int16,
     23: dt.int32,
     700: dt.float32,
@@ -96,6 +100,7 @@ def with_server_types(cursor: Any, raw: ir.Table, codes: Mapping[str, int]) -> t
     schema = raw.schema()
     known = {name: dt.string if name in enums else TYPES.get(code) for name, code in codes.items()}
     held, closed = _sorted(schema, known, {name for name, kind in of_kind.items() if kind == BASE})
+    held |= {name: dt.int64 for name in held if codes.get(name) == OID}
     seen = [_shown(raw[name], kind, is_enum=name in enums).name(name) for name, kind in held.items()]
     is_changed = any(held.values()) or any(kind_of(schema[name]) for name in closed) or not enums.isdisjoint(held)
     called = {name: names[codes[name]][0] if name in codes else str(schema[name]) for name in closed}
@@ -105,7 +110,7 @@ def with_server_types(cursor: Any, raw: ir.Table, codes: Mapping[str, int]) -> t
 def _shown(column: Any, kind: dt.DataType | None, *, is_enum: bool) -> ir.Value:
     if is_enum:
         return ibis.cases((column.notnull(), _label(column)))
-    return column if kind is None else column.cast(kind)
+    return column if kind is None else ops.Cast(column, kind).to_expr()  # Ibis takes an oid for a bigint already
 
 
 def _sorted(

@@ -61,3 +61,22 @@ def test_a_column_of_another_type_is_refused_before_a_charge(postgresql: Any, ch
     with pytest.raises(dp.EngineError, match="nothing was charged"):
         table.agg(s=lambda t: t.age.sum()).release(epsilon=999)
     assert table.budget.spent.epsilon == 1000
+
+
+def test_units_that_are_no_oids_stand_beside_those_that_are(postgresql: Any) -> None:
+    """Of rows of one person, a number below 0 or beyond 32 bits made every release fail after its charge."""
+    postgresql.raw_sql(
+        "CREATE TABLE owned.first AS SELECT who FROM (VALUES (-1::bigint), (2), (2::bigint << 40)) AS t (who);"
+        "CREATE TABLE owned.second AS SELECT 2::oid AS who UNION ALL SELECT 4294967295;"
+        "CREATE TABLE owned.both AS SELECT a.who AS one, b.who AS other FROM owned.first AS a, owned.second AS b"
+    )
+    stated: dict[str, Any] = {"unit": "who", "max_rows": 1, "budget": dp.Budget(epsilon=10**6)}
+    first, second = (
+        dp.protect(postgresql.table(name, database="owned"), name=name, **stated) for name in ("first", "second")
+    )
+    both = first.join(second, how="semi").count(), first.union(second).count()
+    assert [round(one.release(epsilon=1000).to_pyarrow()["count"][0].as_py()) for one in both] == [1, 4]
+    pairs = dp.protect_shared(
+        postgresql.table("both", database="owned"), each_of=("one", "other"), name="both", budget=stated["budget"]
+    )
+    assert pairs.truncated_total(most=8).release(epsilon=10**5).at_least() == 6
