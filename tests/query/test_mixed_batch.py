@@ -88,6 +88,17 @@ def test_the_account_names_parts_and_first_looks() -> None:
     assert len(figure.axes[0].lines) == 4
 
 
+def test_names_may_have_colons() -> None:
+    table = protected()
+    questions: dict[str, Any] = {
+        "listed": table.agg(**{"n: all": _.count()}),
+        "by: plan": table.group_by("plan", keys=dp.UNKNOWN).agg(**{": ": _.count()}),
+        "by": table.count(),
+    }
+    found = dp.batch(questions).explain(epsilon=1, delta=1e-6)
+    assert [one["name"] for one in found["columns"]] == ["listed: n: all", "by: plan: : ", "by: count"]
+
+
 def test_a_stated_part_finds_limits_and_bounds_of_each_question() -> None:
     question = asked(protected())
     usual, half = (question.explain(epsilon=8, delta=1e-6, first_look=part)["first looks"] for part in (None, 0.5))

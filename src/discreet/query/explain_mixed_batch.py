@@ -31,7 +31,11 @@ def explain_mixed_batch(
         for name, own in accounts.items()
         for column in _scaled(own["columns"], plan.shares[name])
     ]
-    order = {name: place for place, name in enumerate(tables)}
+
+    def place(column: Mapping[str, Any]) -> int:
+        """That of its table, whose name it begins with: either may have colons of its own."""
+        return tables.index(max((one for one in tables if column["name"].startswith(f"{one}: ")), key=len))
+
     return Explanation(
         {
             **promise(plan.tables[0]),
@@ -42,7 +46,7 @@ def explain_mixed_batch(
             "parts": {name or LISTED: plan.shares[name] for name in accounts},
             **{fact: _of_parts(accounts, plan, fact) for fact in ("strategy", "bound") if plan.planned},
             **({"ranges": {name: accounts[name]["ranges"] for name in plan.ranges}} if plan.ranges else {}),
-            "columns": sorted(columns, key=lambda column: order[column["name"].rsplit(": ", 1)[0]]),
+            "columns": sorted(columns, key=place),
             "totals": [one for name, own in accounts.items() for one in _scaled(own["totals"], plan.shares[name])],
             "first looks": [
                 {**look, "what": f"{look['what']} ({name})"}
