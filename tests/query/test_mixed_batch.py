@@ -97,6 +97,10 @@ def test_names_may_have_colons() -> None:
     }
     found = dp.batch(questions).explain(epsilon=1, delta=1e-6)
     assert [one["name"] for one in found["columns"]] == ["listed: n: all", "by: plan: : ", "by: count"]
+    alike: dict[str, Any] = {"a": table.agg(**{"b: c": _.count()}), "a: b": table.agg(c=_.age.sum())}
+    first, second = dp.batch(alike).explain(epsilon=1)["columns"]
+    assert first["name"] == second["name"]
+    assert float(first["plus_minus"]) < float(second["plus_minus"]) / 10  # a count, and a sum of ages
 
 
 def test_a_stated_part_finds_limits_and_bounds_of_each_question() -> None:

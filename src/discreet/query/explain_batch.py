@@ -32,7 +32,6 @@ def explain_batch(
 ) -> Explanation:
     """All that is known of a batch before it is released."""
     rows = assumed_rows(assume)
-    errors = cell_errors(plan, confidence, rows)
     cells = replace(plan.cells, charge=plan.charge)
     return Explanation(
         {
@@ -45,7 +44,7 @@ def explain_batch(
                 {
                     "name": f"{label(asked.name)}: {column.aggregate.name}",
                     "statistic": column.aggregate.statistic.name,
-                    "plus_minus": errors[f"{label(asked.name)}: {column.aggregate.name}"],
+                    "plus_minus": error_of(own, column, confidence, rows),
                     "share": sum(own.blocks[i].share for i in column.blocks),
                 }
                 for asked, own in zip(plan.query.tables, plan.tables, strict=True)
