@@ -22,6 +22,7 @@ from discreet.answers.answer_file import (
     copied,
     drafting,
     finished,
+    give_name,
     remove_leftovers,
     sha256_of,
     write_tables,
@@ -200,3 +201,42 @@ def test_a_record_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.
         question.release(epsilon=0.25, to=tmp_path / "a.parquet")
     assert names(tmp_path) == []
     assert float(table.budget.spent.epsilon) == 0.25
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_name_that_is_taken_at_the_last_moment_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, folder: bool
+) -> None:
+    """Two releases to one name at once: whoever is second keeps a draft, and the other one what was paid for."""
+    path = tmp_path / "a.parquet"
+    other = path / "total.parquet" if folder else path
+
+    def just_behind_the_other(call: str) -> None:
+        real: Any = getattr(Path, call)
+
+        def late(*given: Any) -> Any:
+            other.parent.mkdir(exist_ok=True)
+            other.write_text("of the other one")
+            return real(*given)
+
+        monkeypatch.setattr(Path, call, late)
+
+    for call in ["replace"] if folder else ["replace", "hardlink_to"]:
+        just_behind_the_other(call)
+    with drafting(path, folder=folder) as made:
+        with pytest.raises(OSError if folder else dp.InvalidParameter, match=r"not empty|a name that is not taken"):
+            give_name(made, path)
+        assert made.exists()
+    assert other.read_text() == "of the other one"
+
+
+def test_a_name_is_given_where_files_have_one_name_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(Path, "hardlink_to", refused)
+    with drafting(tmp_path / "a.parquet") as made:
+        give_name(made, tmp_path / "a.parquet")
+        with pytest.raises(dp.InvalidParameter, match="a name that is not taken"):
+            give_name(made, tmp_path / "a.parquet")
+    assert names(tmp_path) == ["a.parquet"]

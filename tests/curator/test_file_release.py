@@ -7,6 +7,7 @@ import os
 import threading
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -323,20 +324,20 @@ def test_a_release_that_was_cut_off_before_its_name_is_finished(
     assert (len(engine.spent), other.spent, later.budget.spent.epsilon) == (1, [], Fraction(1))
 
 
-@pytest.mark.parametrize("call", ["replace", "unlink"])
+@pytest.mark.parametrize("calls", [("hardlink_to", "replace"), ("unlink",)])
 def test_a_disk_that_fails_after_the_record_says_that_a_repeat_is_free(
-    keys: str, to: Path, monkeypatch: pytest.MonkeyPatch, call: str
+    keys: str, to: Path, monkeypatch: pytest.MonkeyPatch, calls: tuple[str, ...]
 ) -> None:
     table, engine = watched()
-    real: Any = getattr(Path, call)
 
-    def fails_once(path: Path, *more: Any, **how: Any) -> Any:
+    def fails_once(path: Path, call: str, real: Any, *more: Any, **how: Any) -> Any:
         if table.budget.entries() and table.budget.entries()[0].answered:
             monkeypatch.setattr(Path, call, real)
             raise OSError(28, "No space left on device")
         return real(path, *more, **how)
 
-    monkeypatch.setattr(Path, call, fails_once)
+    for call in calls:
+        monkeypatch.setattr(Path, call, partialmethod(fails_once, call, getattr(Path, call)))
     with pytest.raises(dp.InvalidParameter, match=r"No space left[\s\S]*is free"):
         asked(table, keys).release(epsilon=1, to=to)
     assert asked(table, keys).release(epsilon=1, to=to).rows == GROUPS

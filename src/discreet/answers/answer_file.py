@@ -219,9 +219,14 @@ def write_tables(target: Path, tables: Iterator[pa.Table], account: dict[str, An
 
 
 def give_name(made: Path, path: Path) -> None:
-    """Gives a whole draft its name."""
-    check_free(path)
-    made.replace(path)
+    """Gives a whole draft its name, and takes it from nobody who was given it a moment ago."""
+    try:
+        path.hardlink_to(made)  # replaces nothing, as a rename does to files
+    except OSError:  # of folders, of file systems without links, and where something is
+        check_free(path)
+        made.replace(path)
+    else:
+        made.unlink()
 
 
 def copied(source: Path, path: Path, digest: str) -> bool:

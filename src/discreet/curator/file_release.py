@@ -180,8 +180,11 @@ def _again(desk: ReleaseContext, order: FileRelease, path: Path) -> AnswerFile |
         cure = "release it with the same; ends at another confidence would need totals that were not kept."
         what = f"the confidence of the file, {facts['confidence']}"
         raise InvalidQuery(expected(what, "confidence", order.confidence, cure))
-    for source in (path, Path(facts["path"]), Path(facts["draft"])):
+    draft = Path(facts["draft"])
+    for source in (path, Path(facts["path"]), draft):
         if copied(source, path, facts["sha256"]):
+            if draft.exists() and draft.samefile(path):  # it was killed between the two names
+                draft.unlink()
             return AnswerFile(path, facts["rows"], answer["receipt"])
     cure = "put it back there; fresh=True draws anew, and pays again."
     raise InvalidQuery(expected(f"the file of this answer at {facts['path']}", "file", "none with its digest", cure))
