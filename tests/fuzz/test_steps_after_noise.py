@@ -188,10 +188,15 @@ def test_roots_and_logarithms_of_what_has_none_are_missing() -> None:
     """DuckDB's own answer is NaN, its largest number: `.clip(0, 2)` made 2 of the root of a noisy -1."""
     answer = people().agg(n=_.count()).release(epsilon=9)
     negative = {"root": (-_.n).sqrt(), "log": (-_.n).ln(), "none": _.n / (_.n - _.n), "angle": (_.n + 2).acos()}
+    powers = {"half": (-_.n) ** 0.5, "by a column": (-_.n) ** (_.n / 3.5), "twice": ((-_.n) ** 0.5) ** 2}
     chosen = {"clipped": (-_.n).sqrt().clip(0, 2), "least": ibis.least((-_.n).ln(), 3.5)}
-    found = answer.mutate(**negative, **chosen).to_pyarrow()
-    assert [found[name].null_count for name in (*negative, *chosen)] == [1] * 6
-    assert not len(answer.having((-_.n).sqrt() > 1))
+    chosen |= {"a power": ((-_.n) ** 0.5).clip(0, 2), "of a window": ibis.least(((-_.n) ** 0.5).sum(), 1.5)}
+    found = answer.mutate(**negative, **powers, **chosen).to_pyarrow()
+    assert [found[name].null_count for name in (*negative, *powers, *chosen)] == [1] * 10 + [0]
+    assert found["of a window"].to_pylist() == [1.5]  # LEAST leaves out what is missing
+    assert not len(answer.having((-_.n).sqrt() > 1)) + len(answer.having((-_.n) ** 0.5 > 1))
+    whole = answer.mutate(a=(-_.n) ** 2, b=(-_.n) ** 3.0, c=(_.n * _.n) ** 0.5).to_pyarrow().to_pylist()[0]
+    assert [whole[name] for name in "abc"] == pytest.approx([whole["n"] ** 2, -(whole["n"] ** 3), whole["n"]])
 
 
 def test_what_stands_for_missing_rows_may_be_of_another_type() -> None:
@@ -255,6 +260,15 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "no parts": lambda t: ibis.ntile(0).over(order_by=t.n),
     "text without end": lambda t: t.plan.lpad(10**8, "x"),
     "a length that is noisy": lambda t: t.plan.rpad(t.n, "x"),
+    "a text many times": lambda t: t.plan.repeat(10**9),
+    "so many times that are noisy": lambda t: t.plan.repeat(t.n),
+    "many times of many times": lambda t: t.plan.repeat(1000).repeat(1000),
+    "rows before that are after": lambda t: t.n.sum().over(ibis.rows_window(preceding=-1, following=3, order_by=t.n)),
+    "values behind that are before": lambda t: t.n.sum().over(
+        ibis.range_window(preceding=5, following=-2, order_by=t.n)
+    ),
+    "as many rows as are counted": lambda t: t.n.sum().over(ibis.rows_window(preceding=t.n, following=0, order_by=t.n)),
+    "spans of no time": lambda t: t.plan.cast("timestamp").bucket(ibis.interval(hours=0)),
     "no such rank": lambda t: (t.n - t.n.mean()).rank(),
 }
 

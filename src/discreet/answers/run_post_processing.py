@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from discreet.errors import InvalidQuery, expected
 from discreet.inference.interval_propagation import HIGH, LOW, CalculatedInterval
@@ -60,6 +60,8 @@ HOLDERS = (
 """Parts of a window function that hold what it is calculated from."""
 OPERATORS = (*(exp.Binary, exp.Between, exp.In, exp.Is, exp.Not), *(exp.Neg, exp.BitwiseNot, exp.AtTimeZone))
 """What is written without a name, so that its place among others depends on how tightly each of them binds."""
+EXISTING = "LIST_TRANSFORM([0], LAMBDA one: CASE WHEN ISNAN(one) THEN CAST(one AS BIGINT) ELSE one END)[1]"
+"""A power in the place of 0, calculated once: DuckDB's of a negative number is NaN, whose cast fails, as roots do."""
 PARTS_OF_CALLS = (exp.Slice, exp.Kwarg, exp.PropertyEQ)
 """Operators to sqlglot that are no operators of values."""
 
@@ -259,6 +261,7 @@ def _total(statement: Any) -> Any:
             if isinstance(parts, tuple):
                 node.set(name, [*parts])
     statement = statement.copy()  # nor is what stands twice in it one node in two places then
+    _let_powers_fail(statement)
     _set_apart(statement)
     for select in [*statement.find_all(exp.Select)]:
         windows: dict[exp.Expression, str] = {}
@@ -273,6 +276,15 @@ def _total(statement: Any) -> Any:
         if windows:
             _calculate_first(select, windows)
     return statement
+
+
+def _let_powers_fail(statement: exp.Expression) -> None:
+    """Makes a power that is no number one that cannot be calculated."""
+    for power in [*statement.find_all(exp.Pow)]:
+        if not power.expression.is_int:
+            held = parse_one(EXISTING, dialect="duckdb")
+            power.replace(held)
+            held.this.this.set("expressions", [power])
 
 
 def _set_apart(statement: exp.Expression) -> None:

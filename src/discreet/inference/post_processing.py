@@ -154,6 +154,7 @@ class Processing:
         over = {name: value.op().replace(own) for name, value in made.items()}
         for op in over.values():
             limited(measured(op, {}))
+            check_sizes(op)
         carried = {name: over[name] for name, value in made.items() if has_interval(value.op(), self.ended)}
         ended = (self.ended - made.keys()) | carried.keys()
         types = {n: t for n, t in self.shape.schema().items() if n.removesuffix(LOW).removesuffix(HIGH) not in made}
@@ -196,6 +197,7 @@ MOST_STEPS_AFTER = 50
 """Steps after the noise: they are one statement, each inside the next one."""
 LONGEST_PAD = 1000
 """Characters that a text is padded to; of a few million groups, that fits in memory."""
+LENGTH = f"a length of at most {LONGEST_PAD:,}"
 
 
 HELD = (dt.Numeric, dt.Boolean, dt.String, dt.Date, dt.Timestamp, dt.Null)
@@ -213,17 +215,27 @@ def check_type(name: str, kind: dt.DataType) -> None:
     raise InvalidQuery(expected("a value that files and frames hold", name, shown, cure))
 
 
+ENDLESS = float("inf")
+STATED: dict[type[ops.Node], tuple[str, str, float, float, str]] = {
+    ops.NTile: ("buckets", "a number of parts, 1 or more", 1, ENDLESS, "write ibis.ntile(4)."),
+    ops.LPad: ("length", LENGTH, -ENDLESS, LONGEST_PAD, "write .lpad(5, '0')."),
+    ops.RPad: ("length", LENGTH, -ENDLESS, LONGEST_PAD, "write .rpad(5, '0')."),
+    ops.Repeat: ("times", f"{LENGTH}, not of what was repeated", -ENDLESS, LONGEST_PAD, "write .repeat(3)."),
+    ops.WindowBoundary: ("value", "an end of a window, 0 or more", 0, ENDLESS, "write preceding=3, or following=3."),
+    ops.TimestampBucket: ("interval", "a span of time above 0", 1, ENDLESS, "write .bucket(hours=1)."),
+}
+"""Of operations the argument that has to be a constant, what it has to be, and the least and the largest one."""
+
+
 def check_sizes(op: ops.Node) -> None:
-    """Refuses numbers at which a step would fail for any answer, or take memory that no answer takes."""
-    for part in op.find((ops.NTile, ops.LPad, ops.RPad)):
-        stated: Any = part.buckets if isinstance(part, ops.NTile) else part.length
+    """Refuses numbers at which a step would fail for any answer, or for some, or take memory that no answer takes."""
+    for part in op.find(tuple(STATED)):
+        name, what, least, most, cure = STATED[type(part)]
+        stated = getattr(part, name)
         number = stated.value if isinstance(stated, ops.Literal) else None
-        if isinstance(part, ops.NTile) and not (isinstance(number, int) and number >= 1):
-            cure = "write ibis.ntile(4)."
-            raise InvalidQuery(expected("a number of parts, 1 or more", "buckets", name_of(stated), cure))
-        if not isinstance(number, int) or (isinstance(part, ops.LPad | ops.RPad) and number > LONGEST_PAD):
-            cure = "write .lpad(5, '0')."
-            raise InvalidQuery(expected(f"a length of at most {LONGEST_PAD:,}", "length", name_of(stated), cure))
+        again = isinstance(part, ops.Repeat) and len(part.find(ops.Repeat)) > 1
+        if again or not isinstance(number, int | float) or not least <= number <= most:
+            raise InvalidQuery(expected(what, name, name_of(stated), cure))
 
 
 def _shape(schema: Mapping[str, Any]) -> ir.Table:
