@@ -263,6 +263,9 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "a text many times": lambda t: t.plan.repeat(10**9),
     "so many times that are noisy": lambda t: t.plan.repeat(t.n),
     "many times of many times": lambda t: t.plan.repeat(1000).repeat(1000),
+    "replaced by more and more": lambda t: t.plan.replace("e", "e" * 100).replace("e", "e" * 100).length(),
+    "replaced by a column": lambda t: t.plan.re_replace("e", t.plan).re_replace("e", t.plan) == "x",
+    "all joined again": lambda t: sum([t.plan.lpad(1000, "x")] * 9, t.plan.lpad(1000, "x")),
     "rows before that are after": lambda t: t.n.sum().over(ibis.rows_window(preceding=-1, following=3, order_by=t.n)),
     "values behind that are before": lambda t: t.n.sum().over(
         ibis.range_window(preceding=5, following=-2, order_by=t.n)
@@ -279,6 +282,21 @@ def test_what_the_engine_refuses_costs_nothing(name: str) -> None:
     with pytest.raises(InvalidQuery):
         table.group_by("plan").agg(n=_.count()).mutate(v=REFUSED[name]).release(epsilon=1)
     assert table.budget.spent.epsilon == 0
+
+
+def test_texts_grow_no_further_than_they_may() -> None:
+    """In SQL as well, and over several steps: one statement of a few lines took all memory."""
+    table, twice = people(), "REPLACE(" * 2 + "plan" + f", 'e', '{'e' * 100}')" * 2
+    for text in (f"HAVING LENGTH({twice}) > 3", f"ORDER BY LENGTH({twice})"):
+        with pytest.raises(InvalidQuery, match="times as long"):
+            dp.sql(f"SELECT plan, COUNT(*) AS n FROM people GROUP BY plan {text}", people=table)  # noqa: S608 (ours)
+    longer = table.group_by("plan").agg(n=_.count()).mutate(v=_.plan.repeat(1000))
+    steps: list[Callable[[Any], object]] = [longer.having, longer.order_by, lambda how: longer.mutate(w=how)]
+    for asked in steps:
+        with pytest.raises(InvalidQuery, match="times as long"):
+            asked(_.v.repeat(3).length() > 3)
+    kept = longer.having(_.v.isin(["x" * 5000])).mutate(w=_.plan.replace("e", "ee") + " " + _.plan.lpad(1000, "x"))
+    assert len(kept.release(epsilon=1)) == 0
 
 
 def test_in_sql_too() -> None:

@@ -35,6 +35,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected, nearest_name
+from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
 from discreet.inference.interval_propagation import HIGH, LOW, has_interval
 from discreet.language.allow_list import bind, limited, measured
@@ -91,6 +92,11 @@ class Processing:
         own = {name: shape[name].op() for name in values}
         return cls(shape, tuple(keys), own, frozenset(own))
 
+    @cached_property
+    def _own(self) -> dict[ops.Node, ops.Node]:
+        """The columns as calculations over those of the answer."""
+        return {self.shape[name].op(): op for name, op in self.values.items()}
+
     def _bound(self, written: Any) -> ir.Value:
         bound = bind(self.shape, written)
         limited(measured(bound.op(), {}))
@@ -102,7 +108,7 @@ class Processing:
         if foreign := [op for op in bound.op().find(ops.Node) if getattr(ops, type(op).__name__, None) is not type(op)]:
             cure = "take the answer with .to_pyarrow() or .to_pandas(), and calculate there."
             raise InvalidQuery(expected("operations that Ibis has", "operation", name_of(foreign[0]), cure))
-        check_sizes(bound.op())
+        check_sizes(bound.op().replace(self._own))
         if drawn := bound.op().find(ops.Impure):
             cure = "take the answer with .to_pandas(), and add them there."
             raise InvalidQuery(
@@ -150,11 +156,9 @@ class Processing:
             if name in (*self.keys, *ends) or {f"{name}{LOW}", f"{name}{HIGH}"} & {*self.values, *self.keys, *made}:
                 cure = "the keys and the ends of intervals keep their names."
                 raise InvalidQuery(expected("another name", "column", name, cure))
-        own = {self.shape[name].op(): op for name, op in self.values.items()}
-        over = {name: value.op().replace(own) for name, value in made.items()}
+        over = {name: value.op().replace(self._own) for name, value in made.items()}
         for op in over.values():
             limited(measured(op, {}))
-            check_sizes(op)
         carried = {name: over[name] for name, value in made.items() if has_interval(value.op(), self.ended)}
         ended = (self.ended - made.keys()) | carried.keys()
         types = {n: t for n, t in self.shape.schema().items() if n.removesuffix(LOW).removesuffix(HIGH) not in made}
@@ -198,6 +202,9 @@ MOST_STEPS_AFTER = 50
 LONGEST_PAD = 1000
 """Characters that a text is padded to; of a few million groups, that fits in memory."""
 LENGTH = f"a length of at most {LONGEST_PAD:,}"
+MOST_GROWN = 2 * LONGEST_PAD
+GROWING = (ops.Repeat, ops.StringReplace, ops.RegexReplace, ops.StringConcat, ops.ArrayStringJoin)
+"""By which a text can become longer than what it is made of."""
 
 
 HELD = (dt.Numeric, dt.Boolean, dt.String, dt.Date, dt.Timestamp, dt.Null)
@@ -220,7 +227,7 @@ STATED: dict[type[ops.Node], tuple[str, str, float, float, str]] = {
     ops.NTile: ("buckets", "a number of parts, 1 or more", 1, ENDLESS, "write ibis.ntile(4)."),
     ops.LPad: ("length", LENGTH, -ENDLESS, LONGEST_PAD, "write .lpad(5, '0')."),
     ops.RPad: ("length", LENGTH, -ENDLESS, LONGEST_PAD, "write .rpad(5, '0')."),
-    ops.Repeat: ("times", f"{LENGTH}, not of what was repeated", -ENDLESS, LONGEST_PAD, "write .repeat(3)."),
+    ops.Repeat: ("times", LENGTH, -ENDLESS, LONGEST_PAD, "write .repeat(3)."),
     ops.WindowBoundary: ("value", "an end of a window, 0 or more", 0, ENDLESS, "write preceding=3, or following=3."),
     ops.TimestampBucket: ("interval", "a span of time above 0", 1, ENDLESS, "write .bucket(hours=1)."),
 }
@@ -233,9 +240,31 @@ def check_sizes(op: ops.Node) -> None:
         name, what, least, most, cure = STATED[type(part)]
         stated = getattr(part, name)
         number = stated.value if isinstance(stated, ops.Literal) else None
-        again = isinstance(part, ops.Repeat) and len(part.find(ops.Repeat)) > 1
-        if again or not isinstance(number, int | float) or not least <= number <= most:
+        if not isinstance(number, int | float) or not least <= number <= most:
             raise InvalidQuery(expected(what, name, name_of(stated), cure))
+    growing = op.find(GROWING)
+    found = op.map(_grown) if growing else {}
+    if any(found[one] > MOST_GROWN for one in growing):
+        cure = "replace by shorter texts, or repeat them less often."
+        raise InvalidQuery(
+            expected(f"texts that become {MOST_GROWN:,} times as long at most", "text", name_of(op), cure)
+        )
+
+
+def _grown(op: ops.Node, _: object, **parts: Any) -> float:
+    """How many times as long as a text of the answer one is that is made of such; of constants, how long."""
+    held = [one for part in parts.values() for one in (part if isinstance(part, tuple) else (part,))]
+    inner = [one for one in held if isinstance(one, float)]
+    if isinstance(op, ops.Literal):
+        return float(len(op.value)) if isinstance(op.value, str) else 1.0
+    if isinstance(op, ops.Repeat):
+        return float(inner[0] * max(op.times.value, 1))
+    if isinstance(op, ops.StringReplace | ops.RegexReplace):
+        known = isinstance(op.replacement, ops.Literal)
+        return float(inner[0] * max(parts["replacement"] if known else LONGEST_PAD, 1.0))
+    if isinstance(op, ops.LPad | ops.RPad):
+        return float(max(inner[0], op.length.value))
+    return sum(inner) if isinstance(op, ops.StringConcat | ops.ArrayStringJoin) else max(inner, default=1.0)
 
 
 def _shape(schema: Mapping[str, Any]) -> ir.Table:
