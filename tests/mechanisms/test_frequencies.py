@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidParameter
+from discreet.mechanisms import frequencies
 from discreet.mechanisms.frequencies import Categories, Channel, to_simplex
 
 
@@ -96,3 +97,22 @@ def test_a_refused_value_is_not_shown(value: str | int) -> None:
     with pytest.raises(InvalidParameter) as refusal:
         listed.codes([value])
     assert str(value) not in str(refusal.value)
+
+
+class _Moving(np.ndarray[Any, Any]):
+    """An array that another thread changes once somebody has looked for its largest entry."""
+
+    def max(self, *given: Any, **how: Any) -> Any:
+        found = super().max(*given, **how)
+        self[...] = 1_000_000
+        return found
+
+
+def test_values_that_change_meanwhile_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were checked, and read once more: an IndexError showed the entry that came in between."""
+    moving = np.array([0, 3, 1]).view(_Moving)
+    monkeypatch.setattr(frequencies, "array_of", lambda _name, values: values)
+    assert Categories.of(4).codes(moving).tolist() == [0, 3, 1]
+    for wrong in (np.array([2**64 - 1], dtype=np.uint64), np.array([4]), np.array([-1], dtype=np.int8)):
+        with pytest.raises(InvalidParameter):
+            Categories.of(4).codes(wrong)

@@ -103,11 +103,12 @@ class Categories:
         if array is None:
             raise refusal  # here, where no exception is being handled that it would carry along
         if self.labels is None:
-            if array.dtype.kind not in "biu" or (
-                array.size and (int(array.min()) < 0 or int(array.max()) >= self.size)
-            ):
+            if array.dtype.kind not in "biu":
                 raise refusal
-            return array.astype(np.int64)
+            codes = np.array(array, dtype=np.int64)  # before it is checked: others may change what was given
+            if codes.size and (int(codes.min()) < 0 or int(codes.max()) >= self.size):
+                raise refusal
+            return codes
         if -1 in ranks:
             raise refusal
         return np.array(ranks, dtype=np.int64)[places].reshape(array.shape)
