@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ import pytest
 
 import discreet as dp
 from discreet.engines.decimal_digits import within_digits
+from discreet.engines.inputs import table
 from discreet.testing.neighbors import array, hostile
 from old_parquet import with_decimals
 
 KINDS = [pa.decimal128(38, places) for places in (0, 2, 37, 38)] + [pa.decimal128(*kind) for kind in ((19, 2), (5, 0))]
+WORDS = [(pa.decimal32(4, 2), pa.int32()), (pa.decimal64(9, 2), pa.int64()), (pa.decimal64(18, 0), pa.int64())]
 
 
 def held(kind: pa.DataType) -> tuple[pa.Table, int]:
@@ -48,12 +51,42 @@ def test_no_decimal_of_a_file_fails(kind: pa.DataType, place: str, tmp_path: Pat
     }
     data = made[place]()
     stated: dict[str, Any] = {"unit": "row", "max_rows": 1, "bounds": {"v": (-1, 1)}, "name": "values"}
-    table = dp.protect(data, budget=dp.Budget(epsilon=10**9), **stated)
-    answer = table.agg(n=lambda t: t.v.count(), s=lambda t: t.v.sum()).release(epsilon=10**6)
+    values = dp.protect(data, budget=dp.Budget(epsilon=10**9), **stated)
+    answer = values.agg(n=lambda t: t.v.count(), s=lambda t: t.v.sum()).release(epsilon=10**6)
     assert round(answer["n"].tolist()[0]) == kept
     assert abs(answer["s"].tolist()[0]) < len(rows)
     units = dp.protect(data, unit="v", max_rows=1, budget=dp.Budget(epsilon=10**9), name="units")
     assert round(units.agg(n=lambda t: t.count()).release(epsilon=10**6)["n"].tolist()[0]) == kept
+
+
+@pytest.mark.parametrize(("kind", "integer"), WORDS, ids=str)
+def test_decimals_of_fewer_bits_have_no_more_digits(kind: pa.DataType, integer: pa.DataType) -> None:
+    """DuckDB made 0 of such a number, or whatever was in its memory."""
+    last = 10**kind.precision - 1
+    values = pa.array(
+        [1, None, last, -last, last + 1, 2**kind.bit_width // 2 - 1, -(2**kind.bit_width) // 2, 5], integer
+    )
+    listed = pa.DictionaryArray.from_arrays(range(len(values)), values.view(kind))
+    for held in (values.view(kind), listed):
+        read = table(pa.table({"v": held}), None).table.to_pyarrow()["v"].to_pylist()
+        assert [one and int(one.scaleb(kind.scale)) for one in read] == [1, None, last, -last, None, None, None, 5]
+
+
+@pytest.mark.parametrize(("integer", "digits", "beyond"), [(pa.int32(), 4, 2**16 + 1), (pa.int64(), 9, 2**32 + 1)])
+def test_decimals_in_longer_integers_are_no_units(
+    integer: pa.DataType, digits: int, beyond: int, tmp_path: Path
+) -> None:
+    """DuckDB reads 65537 of four digits as 1, so that two people were one; as another column it is that row's own."""
+    path = tmp_path / "integers.parquet"
+    pq.write_table(pa.table({"row": [1, 2], "v": pa.array([1, beyond], integer)}), path, store_schema=False)
+    stated: dict[str, Any] = {"max_rows": 1, "budget": dp.Budget(epsilon=10**9)}
+    for held, is_read in ((digits, False), (digits + 1, True)):
+        with_decimals(path, 1, held)
+        rows = dp.protect(path, unit="row", name=f"rows {held}", **stated)
+        same = rows.agg(n=lambda t: t.count(where=t.v == 1)).release(epsilon=10**6)["n"].tolist()
+        assert same == [1 if is_read else 2]
+        with nullcontext() if is_read else pytest.raises(dp.InvalidParameter, match="read as one"):
+            dp.protect(path, unit="v", name=f"values {held}", **stated)
 
 
 def test_the_least_integer_fails_in_duckdb() -> None:
@@ -80,8 +113,8 @@ def test_decimals_in_more_bytes_than_duckdb_has_are_left_out(digits: int, room: 
         return with_decimals(path, 1, digits)
 
     def asked(path: Path) -> Any:
-        table = dp.protect(path, unit="row", max_rows=1, budget=dp.Budget(epsilon=10**9), name="values")
-        return table.agg(n=lambda t: t.count(where=t.v == 1)).release(epsilon=10**6)["n"].tolist()
+        numbers = dp.protect(path, unit="row", max_rows=1, budget=dp.Budget(epsilon=10**9), name="values")
+        return numbers.agg(n=lambda t: t.count(where=t.v == 1)).release(epsilon=10**6)["n"].tolist()
 
     assert asked(stored(pa.binary(room), room, "enough.parquet")) == [1]
     for kind, size in ((pa.binary(room + 1), room + 1), (pa.binary(), 20)):

@@ -59,6 +59,7 @@ VALUES = {str(kind): of_integers(kind) for kind in types()} | {name: make() for 
 HOLDERS: dict[str, Callable[[pa.Table, Path], Any]] = {
     "frame": lambda table, _: table,
     "file": lambda table, path: written(table, path, version="2.6"),
+    "file of integers": lambda table, path: written(table, path, store_decimal_as_integer=True),
     "file without Arrow's schema": lambda table, path: written(table, path, store_schema=False),
     "old file": lambda table, path: written(table, path, use_deprecated_int96_timestamps=True, version="1.0"),
 }
@@ -82,6 +83,7 @@ REFUSED["frame"] |= {"dictionary of wide decimals"}
 REFUSED["file"] |= {"dictionary of wide decimals"}
 REFUSED["old file"] |= {"dictionary of wide decimals"}
 REFUSED["file without Arrow's schema"] = REFUSED["file"]
+REFUSED["file of integers"] = REFUSED["file"] | {"decimal128(1, 0)"}
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,24 @@ Claim
     `within_digits(column)` is the column, and NULL where a value has more digits than its type; so is what
     `column_within_digits` says in SQL. No value of either makes DuckDB fail.
 Requires
-    Columns of decimals of at most 38 digits, which a file has in no more bytes than DuckDB (`parquet_columns`).
+    Columns of decimals of at most 38 digits. A file has them in no more bytes than DuckDB, but for integers of more
+    bytes, of which it reads the last ones: such a column is no unit (`parquet_columns`, `lossy_types`).
 Relies on
     Arrow's and DuckDB's comparisons, which look at the integer alone.
 Proof
     A decimal of 38 digits is an integer of 128 bits, the least of which, -2**127, has no negative: DuckDB fails
     where it is made a text, or a number with another point. All that is left is between -10**38 and 10**38, and so
-    is all that DuckDB sees as it reorders conditions: each value is clipped, whatever it is compared with.
+    is all that DuckDB sees as it reorders conditions: each value is clipped, whatever it is compared with. Arrow's
+    decimals of 32 and 64 bits are made ones of 128: of a number too large for its own integer DuckDB makes 0, or what
+    its memory has from other rows.
 Rounding
     None.
 Source
     Arrow's columnar format and Parquet's logical types, which state the digits and do not check them.
 Mutant
     decimals-of-any-digits: a decimal of a file is read as it is; killed by test_no_decimal_of_a_file_fails.
+    decimals-of-few-bits: a decimal of 32 or 64 bits is read as it is; killed by
+    test_decimals_of_fewer_bits_have_no_more_digits.
 """
 
 from __future__ import annotations
@@ -39,8 +44,11 @@ def within_digits(column: pa.ChunkedArray) -> pa.ChunkedArray:
     [Decimal('1.5')]
     """
     kind = column.type
-    if kind.bit_width < WIDTH or kind.scale < 0:  # 64 bits hold no more digits than 128; of the others DuckDB has none
+    if kind.scale < 0:  # DuckDB has none
         return column
+    if kind.bit_width < WIDTH:  # which Arrow does not compare
+        kind = pa.decimal128(kind.precision, kind.scale)
+        column = column.cast(kind, safe=False)
     least, most = (Decimal((sign, (9,) * kind.precision, -kind.scale)) for sign in (1, 0))
     ends = pc.min_max(column)
     if not ends["min"].is_valid or least <= ends["min"].as_py() <= ends["max"].as_py() <= most:
@@ -55,8 +63,8 @@ def column_within_digits(name: str, kind: str) -> str:
     >>> print(column_within_digits("x", "DECIMAL(1,0)").partition(" THEN ")[0])
     CASE WHEN x = least(greatest(x, '-9'::DECIMAL(1,0)), '9'::DECIMAL(1,0))
     """
-    digits, places = map(int, _DECIMAL.fullmatch(kind).groups())  # type: ignore[union-attr]  # a decimal
-    most = f"{Decimal((0, (9,) * digits, -places)):f}"
+    kind, digits, places = _DECIMAL.match(kind).group(0, 1, 2)  # type: ignore[union-attr]  # a decimal
+    most = f"{Decimal((0, (9,) * int(digits), -int(places))):f}"
     # Clipped first: DuckDB may look at what is under a condition before it looks at the condition.
     clipped = f"least(greatest({name}, '-{most}'::{kind}), '{most}'::{kind})"
     return f"CASE WHEN {name} = {clipped} THEN {clipped} END"

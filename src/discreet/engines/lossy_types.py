@@ -3,10 +3,12 @@
 Claim
     `check_told_apart(names, merged)` refuses a column if a file or a frame has it in a type of which DuckDB reads two
     values as one: decimals of more than 38 digits, as doubles; nanoseconds with a zone in files, and in 96 bits, as
-    microseconds; milliseconds of dates, as days. Of all other types that are read, values are equal as units only if
-    they are equal in the file or frame, except for bytes of a text in a Parquet file that are not UTF-8.
+    microseconds; milliseconds of dates, as days; decimals that a file has in integers of more bytes than their digits
+    take, by the last bytes. Of all other types that are read, values are equal as units only if they are equal in the
+    file or frame, except for bytes of a text in a Parquet file that are not UTF-8.
 Requires
-    Nothing of the rows. The types are those that `parquet_columns` and Arrow state.
+    The types are those that `parquet_columns` and Arrow state. Integers of 8 and 16 bits in a Parquet file, which has
+    them in 32, are no larger than their type: the others are read by their last bytes.
 Relies on
     `language.input_barrier.unit_column`, which neither clips nor rounds what DuckDB has read.
 Proof
@@ -21,6 +23,8 @@ Source
     Parquet's logical types DECIMAL and TIMESTAMP, and its INT96, which is deprecated; Arrow's date64.
 Mutant
     units-merge: a unit is taken in any type; killed by test_units_that_would_be_read_alike_are_refused.
+    last-bytes-are-units: a decimal in a longer integer is a unit; killed by
+    test_decimals_in_longer_integers_are_no_units.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 
 from discreet.engines.decimal_digits import WIDTH
-from discreet.engines.parquet_columns import OLD_TIMESTAMP, WIDE_DECIMAL
+from discreet.engines.parquet_columns import CUT, OLD_TIMESTAMP, WIDE_DECIMAL
 from discreet.errors import InvalidParameter, expected
 
 
@@ -40,7 +44,8 @@ def merged_in_files(kinds: Mapping[str, str]) -> dict[str, str]:
     >>> merged_in_files({"person": "TIMESTAMPTZ_NS", "x": "DOUBLE"})
     {'person': 'TIMESTAMPTZ_NS'}
     """
-    return {name: kind for name, kind in kinds.items() if kind in (WIDE_DECIMAL, OLD_TIMESTAMP) or "TZ_NS" in kind}
+    whole = (WIDE_DECIMAL, OLD_TIMESTAMP)
+    return {name: kind for name, kind in kinds.items() if kind in whole or "TZ_NS" in kind or kind.endswith(CUT)}
 
 
 def merged_in_frame(schema: pa.Schema) -> dict[str, str]:

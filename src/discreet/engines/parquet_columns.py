@@ -18,6 +18,9 @@ IN_MANY_BYTES = "DECIMAL in more bytes than its digits take"
 """DuckDB fails on a whole file that has one number of more bytes than its own integers for these digits."""
 BYTES_OF_DIGITS = ((4, 2), (9, 4), (18, 8), (38, 16))
 """In how many bytes DuckDB has decimals of so many digits; those of more are doubles."""
+CUT = "in an integer of more bytes than its digits take"
+"""DuckDB reads such a decimal of a file by its last bytes."""
+INTEGERS = {"INT32": 4, "INT64": 8}
 OLD_TIMESTAMP = "TIMESTAMP of nanoseconds in 96 bits"
 """What DuckDB reads as another type than the file has it in."""
 MILLISECONDS = re.compile(r"'TIMESTAMP_MILLIS'|TimestampType\(.*MILLIS=MilliSeconds")
@@ -59,21 +62,24 @@ def parquet_columns(connection: Any, path: str) -> Columns:
     stored = connection.execute(_STORED, [literal(path)]).fetchall()
     check_distinct(_top_level([(name, children or 0) for name, *_, children in stored]))
     far = {name for name, *kind, _ in stored if MILLISECONDS.search(str(kind))}
-    many = {name for name, kind, of, _, *size, _ in stored if of == "DECIMAL" and _is_longer(kind, *size)}
+    longer = {name: kind for name, kind, of, _, *size, _ in stored if of == "DECIMAL" and _is_longer(kind, *size)}
+    cut = {name for name, kind in longer.items() if kind in INTEGERS}
     # DuckDB has one type for what the file has in several; of the two kinds below it says DOUBLE and TIMESTAMP.
     ours = {(name, "DOUBLE"): WIDE_DECIMAL for name, _, kind, *_ in stored if kind == "DECIMAL"}
     ours |= {(name, "TIMESTAMP"): OLD_TIMESTAMP for name, kind, *_ in stored if kind == "INT96"}
     described = "DESCRIBE SELECT * FROM read_parquet(?, hive_partitioning=false)"
     columns = connection.execute(described, [literal(path)]).fetchall()
-    left_out = {**dict.fromkeys(far, IN_MILLISECONDS), **dict.fromkeys(many, IN_MANY_BYTES)}
+    left_out = {**dict.fromkeys(far, IN_MILLISECONDS), **dict.fromkeys(longer.keys() - cut, IN_MANY_BYTES)}
+    ours |= {(name, kind): f"{kind} {CUT}" for name, kind, *_ in columns if name in cut and kind.startswith("DECIMAL(")}
     return tuple((name, left_out.get(name) or ours.get((name, kind), kind)) for name, kind, *_ in columns)
 
 
 def _is_longer(kind: str, digits: int, length: str | None) -> bool:
     """Whether a decimal may be stored in more bytes than DuckDB has for its digits.
 
-    >>> _is_longer("BYTE_ARRAY", 9, None), _is_longer("FIXED_LEN_BYTE_ARRAY", 9, "4"), _is_longer("INT64", 9, None)
-    (True, False, False)
+    >>> _is_longer("BYTE_ARRAY", 9, None), _is_longer("FIXED_LEN_BYTE_ARRAY", 9, "4"), _is_longer("INT32", 4, None)
+    (True, False, True)
     """
     room = next((room for most, room in BYTES_OF_DIGITS if digits <= most), None)
-    return room is not None and kind.endswith("BYTE_ARRAY") and (length is None or int(length) > room)
+    taken = INTEGERS.get(kind, length)
+    return room is not None and (taken is None or int(taken) > room)
