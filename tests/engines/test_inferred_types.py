@@ -25,6 +25,14 @@ GUESSED = {
     "columns, and folders": "CREATE VIEW seen AS FROM read_csv('{folders}', {columns})",
     "folders of one of two": "CREATE VIEW seen AS FROM read_parquet('{folders}', hive_types_autocast = false)"
     " UNION ALL BY NAME FROM read_parquet('{folders}')",
+    "a file that a join begins with": "CREATE VIEW seen AS SELECT f.* FROM '{csv}' AS f JOIN stored ON true",
+    "a file behind a comma": "CREATE VIEW seen AS SELECT f.* FROM stored, '{json}' AS f",
+    "a file by its name": "CREATE VIEW seen AS FROM query_table('{csv}')",
+    "a query of a text": "CREATE VIEW seen AS FROM query('FROM ''{csv}''')",
+    "folders behind a comma": "CREATE VIEW seen AS SELECT f.* FROM stored, '{folders}' AS f",
+    "folders that a join begins with": "CREATE VIEW seen AS SELECT f.* FROM '{folders}' AS f JOIN stored ON true",
+    "folders at any depth": "CREATE VIEW seen AS FROM read_parquet('{folder}/site=1/**')",
+    "a folder": "CREATE VIEW seen AS FROM read_parquet('{folder}/site=1')",
     "one of two": "CREATE VIEW seen AS FROM read_csv('{csv}', {columns}) UNION ALL FROM read_csv('{csv}')",
 }
 STATED = {

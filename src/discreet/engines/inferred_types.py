@@ -11,7 +11,7 @@ Proof
     Such a reader looks into the rows whenever the view is read. One row with "abc" makes a column of numbers one of
     texts: `protect` then refuses its bounds, a question that was good is refused, and a table that was protected is
     refused for its other types. All of that can be seen for nothing. One person in a folder `site=abc` beside `site=1`
-    does the same. Where a pattern names no folder, or a path no pattern, folders have the names that are written. A
+    does the same. Where a pattern names no folder, or a path a file, folders have the names that are written. A
     view that is named in another one, or a macro in a view, is in the text by its name; each text is looked for names
     until no new one is found.
 Rounding
@@ -22,18 +22,24 @@ Mutant
     types-by-rows: files in the place of tables are taken; killed by test_a_view_that_guesses_types_is_refused.
     types-by-folders: types of what folders are named for are taken; killed by
     test_a_view_that_guesses_types_is_refused.
+    files-after-from-alone: a file that a join begins with, or that stands behind a comma, is taken; killed by
+    test_a_view_that_guesses_types_is_refused.
+    folders-by-their-names: a path that names a folder is taken for a file; killed by
+    test_a_view_that_guesses_types_is_refused.
     types-by-rows-further-down: a view is looked into, and those that it names are not; killed by
     test_a_view_that_guesses_types_is_refused.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
+import sqlglot
 
 from discreet.engines.duckdb_names import Relation, are_named, written
 from discreet.errors import InvalidParameter, expected
@@ -41,16 +47,21 @@ from discreet.errors import InvalidParameter, expected
 MACROS = """
 SELECT function_name, macro_definition FROM duckdb_functions() WHERE macro_definition IS NOT NULL AND NOT internal
 """
-CALLS = re.compile(r"\b((?:read_csv|read_json|read_ndjson)(?:_auto)?|read_xlsx|pandas_scan)\W*\(")
+CALLS = re.compile(r"\b((?:read_csv|read_json|read_ndjson)(?:_auto)?|read_xlsx|pandas_scan)\W*\(", re.IGNORECASE)
 """The readers that find out types."""
-STATED = re.compile(r"\bauto_detect\W+false\b")
-READS = re.compile(r"\b(?:read_\w+|parquet_scan)\W*\(")
-FOLDERS = r"(['\"])[^'\"]*[*?\[][^'\"]*[/\\][^'\"]*\1"
+STATED = re.compile(r"\bauto_detect\W+false\b", re.IGNORECASE)
+READS = re.compile(r"\b(?:read_\w+|parquet_scan)\W*\(", re.IGNORECASE)
+IN_FOLDERS = re.compile(r"(['\"])[^'\"]*(?:[*?\[][^'\"]*[/\\]|\*\*)[^'\"]*\1")
 """A pattern for names of folders, such as `'visits/*/*.parquet'`: `site=1` among them is a column."""
-IN_FOLDERS, FOLDERS_AS_TABLE = re.compile(FOLDERS), re.compile(rf"\b(?:from|join)\s+{FOLDERS}")
-FOLDERS_STATED = re.compile(r"\bhive_types\b|\bhive_(?:partitioning|types_autocast)\W+(?:false|0)\b")
-FILES = re.compile(r"\b(?:from|join)\s+(['\"])[^'\"]*\.(?:csv|tsv|jsonl?|ndjson|xlsx)(?:\.\w+)?\1")
-"""A file in the place of a table, for which DuckDB calls its reader."""
+FOLDERS_STATED = re.compile(r"\bhive_types\b|\bhive_(?:partitioning|types_autocast)\W+(?:false|0)\b", re.IGNORECASE)
+FILES = re.compile(
+    r"(?:\"|\b(?:from|join|query|query_table)\W+')"
+    r"(?:[^'\"]*\.(?:csv|tsv|jsonl?|ndjson|xlsx)(?:\.\w+)?|[^'\"]*[*?\[][^'\"]*[/\\][^'\"]*\.parquet)['\"]",
+    re.IGNORECASE,
+)
+"""A file, or a pattern for folders, in the place of a table, for which DuckDB calls its reader. In DuckDB's own text it
+is a name in double quotes, wherever it stands; what `query` and `query_table` read is a text.
+"""
 
 
 def check_types_are_stated(table: ir.Table, raw: Any, known: Iterable[Relation]) -> None:
@@ -68,18 +79,31 @@ def check_types_are_stated(table: ir.Table, raw: Any, known: Iterable[Relation])
 def takes_types_from_rows(table: ir.Table, known: Iterable[Relation], macros: Mapping[str, str]) -> bool:
     """Whether a table is made of something that a reader finds out the types of."""
     every = list(known)
-    queries = [str(one.query) for one in table.op().find((ops.SQLQueryResult, ops.SQLStringView))]
+    queries = [_as_printed(str(one.query)) for one in table.op().find((ops.SQLQueryResult, ops.SQLStringView))]
     texts = [*filter(None, written(table, every).values()), *queries]
     left = {**{one.name: one.written for one in every if one.written}, **macros}
     while found := [name for name in left if are_named([name], texts)]:
         texts += [str(left.pop(name)) for name in found]
     own = {name.lower() for name in macros}
-    return any(_guesses(text.lower(), own) for text in texts)
+    return any(_guesses(text, own) for text in texts)
+
+
+def _as_printed(query: str) -> str:
+    """The SQL of a query with files in double quotes, as in DuckDB's own text."""
+    try:
+        return sqlglot.parse_one(query, read="duckdb").sql("duckdb")
+    except sqlglot.errors.SqlglotError:
+        return query
 
 
 def _guesses(text: str, macros: set[str]) -> bool:
-    calls = [name for name in CALLS.findall(text) if name not in macros]
-    if len(calls) > len(STATED.findall(text)) or FILES.search(text) or FOLDERS_AS_TABLE.search(text):
+    calls = [name for name in CALLS.findall(text) if name.lower() not in macros]
+    if len(calls) > len(STATED.findall(text)) or FILES.search(text):
         return True
-    read = READS.split(text)[1:]
-    return any(IN_FOLDERS.search(one) is not None and not FOLDERS_STATED.search(one) for one in read)
+    return any(_in_folders(one) and not FOLDERS_STATED.search(one) for one in READS.split(text)[1:])
+
+
+def _in_folders(read: str) -> bool:
+    """Whether a reader is given a pattern for folders, or a folder, which DuckDB reads with all that are in it."""
+    named = re.findall(r"'([^']+)'", read.partition(")")[0])
+    return IN_FOLDERS.search(read) is not None or any(map(os.path.isdir, named))
