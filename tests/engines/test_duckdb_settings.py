@@ -50,6 +50,7 @@ UNTRIED = {
     "active_grammar_extensions": "an extension has to be there that brings a grammar",
     "current_dialect": "the same of a dialect",
     "warnings_as_errors": "it belongs to the whole database: such a connection is refused",
+    "max_execution_time": "a test of its own: every statement of a test would be short of time",
 }
 TRIED = [(name, value) for name, values in OTHER.items() for value in values]
 
@@ -202,6 +203,15 @@ def test_other_connections_see_no_change() -> None:
     assert values(one) == own
     other.execute("SET GLOBAL default_collation = 'NOACCENT'")
     assert dict(values(one))["default_collation"] == "NOACCENT"  # nothing of ours stands before what is set later
+
+
+def test_a_release_fails_for_no_length_of_time() -> None:
+    """Which rows could make it take."""
+    raw = ibis.duckdb.connect(max_execution_time="5000").con
+    told = "SELECT current_setting('max_execution_time')"
+    with our_settings(raw, {}):
+        assert raw.execute(told).fetchall() == [(0,)]
+    assert raw.execute(told).fetchall() == [(5000,)]
 
 
 def test_settings_come_back_after_a_failure() -> None:

@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.engines.duckdb_names import qualified, relations
+from discreet.engines.inferred_types import takes_types_from_rows
 
 COLUMNS = "auto_detect = false, header = true, columns = {'person': 'BIGINT', 'visits': 'BIGINT'}"
 GUESSED = {
@@ -75,6 +77,19 @@ def test_a_view_that_guesses_types_is_refused(made: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("made", STATED.values(), ids=STATED)
 def test_a_view_whose_types_are_stated_is_taken(made: str, tmp_path: Path) -> None:
     assert protected(seen(made, tmp_path)).columns[:2] == ("person", "visits")
+
+
+@pytest.mark.parametrize("made", ["SELECT * FROM lite.visits", "SELECT stored.* FROM stored, lite.visits"])
+def test_a_table_of_sqlite_is_refused(made: str) -> None:
+    """Its extension is not here: a database of DuckDB's stands for one of SQLite's, by itself and in a view."""
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("ATTACH ':memory:' AS lite; CREATE TABLE lite.visits (person BIGINT)")
+    connection.raw_sql(f"CREATE TABLE stored (person BIGINT); CREATE VIEW seen AS {made}")
+    stored = connection.table("visits", database=("lite", "main"))
+    for table, is_loose in ((connection.table("seen"), True), (stored, True), (connection.table("stored"), False)):
+        settled = qualified(table, connection.con)
+        assert takes_types_from_rows(settled, relations(connection.con), {}, {"lite"}) is is_loose
+        assert not takes_types_from_rows(settled, relations(connection.con), {})
 
 
 def test_the_attack_works_on_a_view(tmp_path: Path) -> None:

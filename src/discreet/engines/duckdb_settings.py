@@ -65,6 +65,7 @@ FIXED: dict[str, Any] = {
     "arrow_output_list_view": False,
     "arrow_output_version": "1.0",
     "binary_as_string": False,
+    "max_execution_time": 0,  # a release fails for no length of time, which rows could make it take
     # What is printed: exact numbers of rows.
     "enable_profiling": None,
 }
@@ -90,7 +91,7 @@ IGNORED: dict[str, frozenset[str]] = {
             preserve_insertion_order read_ahead_depth scheduler_process_partial standard_vector_size threads""",
         "memory, disk and time: limits of the curator's": """
             allocator_background_threads allocator_bulk_deallocation_flush_threshold allocator_flush_threshold
-            block_allocator_memory initial_column_segment_size max_execution_time max_memory max_streaming_buffer_size
+            block_allocator_memory initial_column_segment_size max_memory max_streaming_buffer_size
             max_temp_directory_size operator_memory_limit streaming_buffer_size temp_directory temp_file_encryption""",
         "how a database is stored and written; a look writes nothing": """
             access_mode auto_checkpoint_skip_wal_threshold checkpoint_on_detach checkpoint_threshold

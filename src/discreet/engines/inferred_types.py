@@ -2,7 +2,8 @@
 
 Claim
     `takes_types_from_rows` is true of a table that is made of a view, a query or a macro in whose text DuckDB's readers
-    of CSV, JSON and Excel files, of pandas frames, or of folders named like `site=1`, find out types by themselves.
+    of CSV, JSON and Excel files, of pandas frames, or of folders named like `site=1`, find out types by themselves; and
+    of one of SQLite's, whose columns state types that its rows need not have.
 Requires
     Readers that go by DuckDB's names; an extension may have others. Patterns for folders that are written as one text.
 Relies on
@@ -11,7 +12,8 @@ Proof
     Such a reader looks into the rows whenever the view is read. One row with "abc" makes a column of numbers one of
     texts: `protect` then refuses its bounds, a question that was good is refused, and a table that was protected is
     refused for its other types. All of that can be seen for nothing. One person in a folder `site=abc` beside `site=1`
-    does the same. Where a pattern names no folder, or a path a file, folders have the names that are written. A
+    does the same. In SQLite a row with "abc" stays in a column of numbers, and every release would fail, after its
+    charge. Where a pattern names no folder, or a path a file, folders have the names that are written. A
     view that is named in another one, or a macro in a view, is in the text by its name; each text is looked for names
     until no new one is found.
 Rounding
@@ -24,6 +26,7 @@ Mutant
     test_a_view_that_guesses_types_is_refused.
     files-after-from-alone: a file that a join begins with, or that stands behind a comma, is taken; killed by
     test_a_view_that_guesses_types_is_refused.
+    rows-of-any-type: a table of SQLite's is taken; killed by test_a_table_of_sqlite_is_refused.
     folders-by-their-names: a path that names a folder is taken for a file; killed by
     test_a_view_that_guesses_types_is_refused.
     types-by-rows-further-down: a view is looked into, and those that it names are not; killed by
@@ -34,7 +37,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import ibis.expr.operations as ops
@@ -47,7 +50,10 @@ from discreet.errors import InvalidParameter, expected
 MACROS = """
 SELECT function_name, macro_definition FROM duckdb_functions() WHERE macro_definition IS NOT NULL AND NOT internal
 """
-CALLS = re.compile(r"\b((?:read_csv|read_json|read_ndjson)(?:_auto)?|read_xlsx|pandas_scan)\W*\(", re.IGNORECASE)
+CALLS = re.compile(
+    r"\b((?:read_csv|read_json|read_ndjson)(?:_auto)?|read_xlsx|pandas_scan|sqlite_scan|sqlite_query)\W*\(",
+    re.IGNORECASE,
+)
 """The readers that find out types."""
 STATED = re.compile(r"\bauto_detect\W+false\b", re.IGNORECASE)
 READS = re.compile(r"\b(?:read_\w+|parquet_scan)\W*\(", re.IGNORECASE)
@@ -64,26 +70,36 @@ is a name in double quotes, wherever it stands; what `query` and `query_table` r
 """
 
 
+LOOSE = "SELECT database_name FROM duckdb_databases() WHERE type = 'sqlite'"
+"""The databases whose rows may have other types than their columns: DuckDB fails at the first of these."""
+
+
 def check_types_are_stated(table: ir.Table, raw: Any, known: Iterable[Relation]) -> None:
     """Refuses a table of a connection whose columns have types that were found out from rows."""
-    if takes_types_from_rows(table, known, dict(raw.execute(MACROS).fetchall())):
+    loose = {name for [name] in raw.execute(LOOSE).fetchall()}
+    if takes_types_from_rows(table, known, dict(raw.execute(MACROS).fetchall()), loose):
         cure = (
             "dp.protect('visits.csv', schema={'person': 'int64'}) reads a file, and dp.protect(frame) a frame. In a "
             "view, write read_csv('visits.csv', auto_detect = false, columns = {'person': 'BIGINT'}), and of folders "
             "read_parquet('visits/*/*.parquet', hive_types_autocast = false)."
         )
-        got = "a view or a query that guesses them from rows"
+        cure += " Copy a table of SQLite's, CREATE TABLE visits AS FROM lite.visits."
+        got = "a view or a query that guesses them from rows, or a table of SQLite's"
         raise InvalidParameter(expected("columns whose types are stated", "data", got, cure))
 
 
-def takes_types_from_rows(table: ir.Table, known: Iterable[Relation], macros: Mapping[str, str]) -> bool:
-    """Whether a table is made of something that a reader finds out the types of."""
+def takes_types_from_rows(
+    table: ir.Table, known: Iterable[Relation], macros: Mapping[str, str], loose: Collection[str] = ()
+) -> bool:
+    """Whether a table is made of something that a reader finds out the types of, or of a `loose` database."""
     every = list(known)
     queries = [_as_printed(str(one.query)) for one in table.op().find((ops.SQLQueryResult, ops.SQLStringView))]
     texts = [*filter(None, written(table, every).values()), *queries]
     left = {**{one.name: one.written for one in every if one.written}, **macros}
     while found := [name for name in left if are_named([name], texts)]:
         texts += [str(left.pop(name)) for name in found]
+    if are_named(loose, texts) or any(place[0] in loose for place in written(table, every)):
+        return True
     own = {name.lower() for name in macros}
     return any(_guesses(text, own) for text in texts)
 
