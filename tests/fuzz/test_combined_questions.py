@@ -16,6 +16,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import discreet as dp
+from combined_tables import dense, protected
 from depth import SLOW, examples
 from discreet.engines.first_looks import key_totals, unit_histogram
 from discreet.errors import InvalidQuery
@@ -27,58 +28,14 @@ from discreet.query.table import PrivateTable
 from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.selection.partition_selection import KeySelection
 from discreet.testing.neighbors import NeighborPair, Rows, databases, l1_distances, mass_distances
-from drawn_batches import batches, declared, distances, plan_of, totals_of_both
+from drawn_batches import batches, distances, plan_of, totals_of_both
 from drawn_hierarchies import hierarchies, level_distances, level_plan_of
 from first_look_moves import moves
 from neighbor_bench import Bench
-from random_questions import combined
 
-COLUMNS = (
-    ("person", pa.int64()), ("site", pa.string()), ("plan", pa.string()), ("v", pa.float64()), ("x", pa.float64()),
-    ("i", pa.int64()), ("b", pa.bool_()), ("day", pa.date32()), ("at", pa.timestamp("us")),
-)  # fmt: skip
-VALUES = tuple(
-    map(
-        st.sampled_from,
-        ((0.0, 1.0, 5.0), (0.0, 1.0, 2.5, 5.0, 7.0), (0, 1, 2, 3), (True, True, False, None), (0, 18_262), (0, 10**15)),
-    )
-)
-PLANS = st.sampled_from(("a", "a", "b", "é", None))
 SEVERAL = ("plan", "i", "b", "day", "at")
 Moves = list[tuple[Any, Any]]
 """How far each measured number moves, and how far it may."""
-
-
-def rows(person: st.SearchStrategy[Any], least: int, most: int) -> st.SearchStrategy[list[Any]]:
-    """Rows of few values, so that conditions and keys keep many of them."""
-    return st.lists(st.tuples(person, st.just("here"), PLANS, *VALUES), min_size=least, max_size=most)
-
-
-@st.composite
-def dense(draw: st.DrawFn) -> tuple[NeighborPair, ...]:
-    """Two or three tables with one person in all of them, and what they are without that person, or with another."""
-    unit = draw(st.sampled_from((("person",), ("person",), ("person", "site"), ())))
-    replaced, swapped, least = draw(st.booleans()), draw(st.booleans()), 6 if unit else 1
-    found = []
-    for _table in range(draw(st.integers(2, 3))):
-        others = draw(rows(st.sampled_from((2, 3, 4, None)), 0, 6))
-        heavy = draw(rows(st.just(1), least, 12 if unit else 1))
-        new = draw(rows(st.just(9), least, 12 if unit else 1)) if replaced else []
-        first, second = (
-            Rows(COLUMNS, tuple(draw(st.permutations(others + own))))
-            for own in ((new, heavy) if swapped else (heavy, new))
-        )
-        found.append(NeighborPair(first, second, unit, replaced))
-    return tuple(found)
-
-
-def protected(data: st.DataObject, bench: Bench, neighbors: tuple[NeighborPair, ...], **facts: Any) -> PrivateTable:
-    """One table made of several, by any verbs that take a second one."""
-    facts = declared(neighbors[0], data.draw(st.integers(1, 4), label="max_rows")) | facts
-    tables = bench.protect_all([pair.first.to_arrow() for pair in neighbors], **facts)
-    table: PrivateTable = data.draw(combined(tables), label="table")
-    bench.reads(table)
-    return table
 
 
 def rank_moves(bench: Bench, plan: Any, *neighbors: NeighborPair) -> Moves:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from combined_tables import dense, protected
 from depth import examples
 from discreet.engines import contribution_weights
 from discreet.testing.neighbors import NeighborPair, neighbors, rows_of, schemas
@@ -66,6 +67,16 @@ def test_neighbors_are_within_the_sensitivity_of_levels(bench: Bench, pair: Neig
     table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 4), label="max_rows")))
     plan = level_plan_of(data, data.draw(hierarchies(table), label="hierarchy"))
     assert all(distance <= claimed for distance, claimed in level_distances(bench, plan, pair))
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(pairs=dense(), data=st.data())
+def test_neighbors_in_several_tables_are_within_the_sensitivity(
+    bench: Bench, pairs: tuple[NeighborPair, ...], data: st.DataObject
+) -> None:
+    """Of one table that is joined, united or otherwise made of them, for a person in all of them."""
+    plan = plan_of(data, data.draw(batches(protected(data, bench, pairs)), label="batch"))
+    assert all(distance <= claimed for distance, claimed in distances(bench, plan, *pairs))
 
 
 def test_units_that_an_engine_does_not_weigh_are_seen(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
