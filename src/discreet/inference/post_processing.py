@@ -239,7 +239,8 @@ def check_sizes(op: ops.Node) -> None:
     for part in op.find(tuple(STATED)):
         name, what, least, most, cure = STATED[type(part)]
         stated = getattr(part, name)
-        number = stated.value if isinstance(stated, ops.Literal) else None
+        held = stated.arg if isinstance(stated, ops.Cast) else stated  # a number beside an interval is made one
+        number = held.value if isinstance(held, ops.Literal) else None
         if not isinstance(number, int | float) or not least <= number <= most:
             raise InvalidQuery(expected(what, name, name_of(stated), cure))
     growing = op.find(GROWING)
