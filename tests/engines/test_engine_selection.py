@@ -88,6 +88,7 @@ def test_tables_of_no_connection_are_refused() -> None:
     for table, said in (
         (ibis.table({"x": "int64"}, name="t"), "Expected a table of a connection"),
         (ibis.memtable(pa.table({"x": [1]})), "a memtable"),
+        (ibis.param("int64").as_table(), "a question with a parameter"),
     ):
         with pytest.raises(dp.InvalidParameter, match=said):
             opened(table, None)

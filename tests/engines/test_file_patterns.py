@@ -361,6 +361,14 @@ def test_what_waits_for_a_writer_is_no_file(tmp_path: Path) -> None:
         dp.public_keys(tmp_path / "table.parquet")
 
 
+@pytest.mark.parametrize("named", ["table.csv.zst", "table.csv.z*"])
+def test_what_is_named_like_a_packed_file_is_none_of_csv(named: str, tmp_path: Path) -> None:
+    """DuckDB would unpack it by its name, and fail with each release."""
+    (tmp_path / "table.csv.zst").write_text("person,visits\n1,2\n")
+    with pytest.raises(dp.InvalidParameter, match=r"unpack it; \.csv\.gz can be read"):
+        dp.protect(str(tmp_path / named), unit="person", schema={"person": "int64"}, budget=dp.Budget(epsilon=1))
+
+
 def test_what_is_too_long_for_a_name_is_refused() -> None:
     """A table's text in place of its path, for example."""
     for long in ("person,age\n" + "1,30\n" * 60, "*" * 300, "/".join(["folder"] * 700)):

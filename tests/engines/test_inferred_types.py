@@ -35,6 +35,12 @@ GUESSED = {
     "folders that a join begins with": "CREATE VIEW seen AS SELECT f.* FROM '{folders}' AS f JOIN stored ON true",
     "folders at any depth": "CREATE VIEW seen AS FROM read_parquet('{folder}/site=1/**')",
     "a folder": "CREATE VIEW seen AS FROM read_parquet('{folder}/site=1')",
+    "what a variable holds": "SET VARIABLE p = '{folders}'; CREATE VIEW seen AS FROM read_parquet(getvariable('p'))",
+    "a path that is put together": "CREATE VIEW seen AS FROM read_parquet('{folder}/*' || '/*.parquet')",
+    "a text that is put together": "CREATE VIEW seen AS FROM query('FROM ' || '''{csv}''')",
+    "a macro of a path": "CREATE MACRO own(p) AS TABLE FROM read_parquet(p); CREATE VIEW seen AS FROM own('{folders}')",
+    "a word in a text": "CREATE VIEW seen AS FROM read_csv('{csv}') WHERE 'auto_detect = false' <> ''",
+    "a word in a text beside folders": "CREATE VIEW seen AS FROM read_parquet('{folders}') WHERE 'hive_types' <> ''",
     "one of two": "CREATE VIEW seen AS FROM read_csv('{csv}', {columns}) UNION ALL FROM read_csv('{csv}')",
 }
 STATED = {
@@ -45,6 +51,10 @@ STATED = {
     "folders of stated types": "CREATE VIEW seen AS FROM read_parquet('{folders}', hive_types = {{'site': TEXT}})",
     "no folders": "CREATE VIEW seen AS FROM read_parquet('{folders}', hive_partitioning = false)",
     "one folder": "CREATE VIEW seen AS FROM read_parquet('{folder}/site=1/*.parquet')",
+    "a variable, and no folders": "SET VARIABLE p = '{folder}/site=1/visits.parquet'; "
+    "CREATE VIEW seen AS FROM read_parquet(getvariable('p'), hive_partitioning = false)",
+    "a query": "CREATE VIEW seen AS FROM query('FROM stored')",
+    "a macro of that name, too": "CREATE MACRO read_own(n) AS TABLE FROM stored; CREATE VIEW seen AS FROM read_own(5)",
     "a macro of that name": "CREATE MACRO read_json(t) AS TABLE FROM stored; CREATE VIEW seen AS FROM read_json('t')",
 }
 

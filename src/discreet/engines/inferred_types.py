@@ -2,8 +2,9 @@
 
 Claim
     `takes_types_from_rows` is true of a table that is made of a view, a query or a macro in whose text DuckDB's readers
-    of CSV, JSON and Excel files, of pandas frames, or of folders named like `site=1`, find out types by themselves; and
-    of one of SQLite's, whose columns state types that its rows need not have.
+    of CSV, JSON and Excel files, of pandas frames, or of folders named like `site=1`, find out types by themselves, or
+    of whose files the text does not say which they are; and of one of SQLite's, whose columns state types that its rows
+    need not have.
 Requires
     Readers that go by DuckDB's names; an extension may have others. Patterns for folders that are written as one text.
 Relies on
@@ -28,6 +29,8 @@ Mutant
     test_a_view_that_guesses_types_is_refused.
     rows-of-any-type: a table of SQLite's is taken; killed by test_a_table_of_sqlite_is_refused.
     folders-by-their-names: a path that names a folder is taken for a file; killed by
+    test_a_view_that_guesses_types_is_refused.
+    files-that-no-text-names: a reader of what a variable holds is taken; killed by
     test_a_view_that_guesses_types_is_refused.
     types-by-rows-further-down: a view is looked into, and those that it names are not; killed by
     test_a_view_that_guesses_types_is_refused.
@@ -56,7 +59,11 @@ CALLS = re.compile(
 )
 """The readers that find out types."""
 STATED = re.compile(r"\bauto_detect\W+false\b", re.IGNORECASE)
-READS = re.compile(r"\b(?:read_\w+|parquet_scan)\W*\(", re.IGNORECASE)
+READS = re.compile(r"\b(read_\w+|parquet_scan)\W*\(", re.IGNORECASE)
+QUERIES = re.compile(r"\bquery(?:_table)?\W*\(", re.IGNORECASE)
+TEXT = re.compile(r"'(?:[^']|'')*'")
+PATHS = re.compile(rf"(?:\[|list_value\()?{TEXT.pattern}(?:, {TEXT.pattern})*[\])]?\s*[,)]", re.IGNORECASE)
+"""What is read, where the view says it: not what a variable holds, and nothing that is put together."""
 IN_FOLDERS = re.compile(r"(['\"])[^'\"]*(?:[*?\[][^'\"]*[/\\]|\*\*)[^'\"]*\1")
 """A pattern for names of folders, such as `'visits/*/*.parquet'`: `site=1` among them is a column."""
 FOLDERS_STATED = re.compile(r"\bhive_types\b|\bhive_(?:partitioning|types_autocast)\W+(?:false|0)\b", re.IGNORECASE)
@@ -107,19 +114,25 @@ def takes_types_from_rows(
 def _as_printed(query: str) -> str:
     """The SQL of a query with files in double quotes, as in DuckDB's own text."""
     try:
-        return sqlglot.parse_one(query, read="duckdb").sql("duckdb")
+        return sqlglot.parse_one(query, read="duckdb").sql("duckdb", comments=False)
     except sqlglot.errors.SqlglotError:
-        return query
+        return STATED.sub("", query)  # it may be in a comment
 
 
 def _guesses(text: str, macros: set[str]) -> bool:
     calls = [name for name in CALLS.findall(text) if name.lower() not in macros]
-    if len(calls) > len(STATED.findall(text)) or FILES.search(text):
+    if len(calls) > len(STATED.findall(TEXT.sub("", text))) or FILES.search(text):
         return True
-    return any(_in_folders(one) and not FOLDERS_STATED.search(one) for one in READS.split(text)[1:])
+    if not all(map(PATHS.match, QUERIES.split(text)[1:])):
+        return True
+    _, *parts = READS.split(text)
+    read = [one for name, one in zip(parts[::2], parts[1::2], strict=True) if name.lower() not in macros]
+    return any(_in_folders(one) and not FOLDERS_STATED.search(TEXT.sub("", one)) for one in read)
 
 
 def _in_folders(read: str) -> bool:
-    """Whether a reader is given a pattern for folders, or a folder, which DuckDB reads with all that are in it."""
+    """Whether a reader is given a pattern for folders, or a folder, which DuckDB reads with all that are in it; or
+    what the text does not say.
+    """
     named = re.findall(r"'([^']+)'", read.partition(")")[0])
-    return IN_FOLDERS.search(read) is not None or any(map(os.path.isdir, named))
+    return not PATHS.match(read) or IN_FOLDERS.search(read) is not None or any(map(os.path.isdir, named))

@@ -29,7 +29,7 @@ from discreet.engines.duckdb_texts import TOTAL, column_of_file
 from discreet.engines.file_patterns import UNREADABLE, Files, header, literal, matching_files, partitions
 from discreet.engines.lossy_types import merged_in_files, merged_in_frame
 from discreet.engines.parquet_columns import GEOMETRY, IN_MANY_BYTES, IN_MILLISECONDS, check_distinct, parquet_columns
-from discreet.engines.refused_inputs import ADDRESS, no_file, no_table
+from discreet.engines.refused_inputs import ADDRESS, ENDINGS, no_file, no_table
 from discreet.errors import InvalidParameter, expected
 from discreet.planning.temporary_folders import Folder
 
@@ -111,6 +111,8 @@ def connected(data: ir.Table) -> Any:
     if data.op().find(ops.InMemoryTable):
         cure = "pass the frame itself, or store it first, connection.create_table(name, frame)."
         raise InvalidParameter(expected("a table of a database", "data", "a memtable", cure))
+    if data.op().find(ops.ScalarParameter):
+        raise InvalidParameter(expected("a table", "data", "a question with a parameter", "write its value in place."))
     try:
         return data.get_backend()
     except Exception as problem:  # noqa: BLE001 (Ibis has several classes for a table without a connection)
@@ -124,6 +126,8 @@ def _file(path: str, schema: Mapping[str, str] | None, beside: Backend | None) -
     if kind is None or ADDRESS.match(path):
         raise no_file(path)
     paths = matching_files(path)
+    if packed := [one for one in paths if Path(one).suffix.lower() in ENDINGS]:
+        raise no_file(packed[0])
     backend = connection() if beside is None else beside
     if kind in PARQUET:
         no_schema(schema)
