@@ -269,6 +269,40 @@ def test_a_connection_that_takes_warnings_for_errors_is_refused() -> None:
         DuckDB(connection.table("visits"), None)
 
 
+def test_warnings_that_became_errors_are_refused_for_nothing() -> None:
+    """Before the charge, where they raise since the table was protected; some settings of ours warn."""
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE visits AS SELECT 1 AS person")
+    table = dp.protect(
+        connection.table("visits"), unit="person", max_rows=1, name="visits", budget=dp.Budget(epsilon=1)
+    )
+    connection.raw_sql("SET enable_logging = true; SET warnings_as_errors = true")
+    with pytest.raises(dp.EngineError) as refusal:
+        table.count().release(epsilon=1)
+    assert str(refusal.value) == UNCHARGED
+    assert table.budget.spent.epsilon == 0
+
+
+def test_settings_come_back_in_a_transaction_that_failed() -> None:
+    """In which DuckDB takes no setting; the curator finds it as failed as it was, and nothing of it is written."""
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE visits AS SELECT range AS person FROM range(9)")
+    connection.raw_sql(
+        "CREATE VIEW bad AS SELECT CASE WHEN person = 7 THEN error('7')::INT ELSE 1 END AS person FROM visits"
+    )
+    table = dp.protect(connection.table("bad"), unit="person", max_rows=1, name="bad", budget=dp.Budget(epsilon=1))
+    connection.raw_sql("SET TimeZone = 'Asia/Tokyo'; SET integer_division = true")
+    before = values(connection.con)
+    connection.raw_sql("BEGIN; INSERT INTO visits VALUES (100)")
+    with pytest.raises(dp.EngineError, match="the charge stays spent"):
+        table.count().release(epsilon=1)
+    with pytest.raises(duckdb.TransactionException, match="aborted"):
+        connection.raw_sql("SELECT 1")
+    connection.raw_sql("ROLLBACK")
+    assert values(connection.con) == before
+    assert connection.con.execute("SELECT max(person) FROM visits").fetchone() == (8,)
+
+
 @pytest.mark.parametrize("by", ["name", "SQL"])
 def test_a_table_is_that_of_the_path_on_which_it_was_protected(by: str) -> None:
     """`USE` would lead its name to another table, of the same columns; a text of SQL is run as it was written."""

@@ -40,6 +40,29 @@ class Conf:
         del self.made[name]
 
 
+class Interrupted(Conf):
+    """The same; one change is cut by an interrupt, so many changes from when `left` is set."""
+
+    left = -1
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left == -1:
+            raise KeyboardInterrupt
+
+    def set(self, name: str, value: str) -> None:
+        """Makes one."""
+        if self.left >= 0:
+            self._count()
+        super().set(name, value)
+
+    def unset(self, name: str) -> None:
+        """Takes one back."""
+        if self.left >= 0:
+            self._count()
+        super().unset(name)
+
+
 CURATORS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.groupByOrdinal": "false",
@@ -74,6 +97,23 @@ def test_settings_come_back_after_a_failure() -> None:
     with pytest.raises(ZeroDivisionError), our_settings(SimpleNamespace(conf=conf)):
         raise ZeroDivisionError
     assert conf.made == CURATORS
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_settings_are_taken_back_through_interrupts(place: int) -> None:
+    """The curator's settings are theirs again, whenever Ctrl-C falls while they are restored."""
+    conf = Interrupted(dict(CURATORS))
+    with pytest.raises(KeyboardInterrupt), our_settings(SimpleNamespace(conf=conf)):
+        conf.left = place
+    assert conf.made == CURATORS
+
+
+def test_a_release_fails_for_no_length_of_time() -> None:
+    """Which rows could make it take: without adaptive plans, Spark waits for what it broadcasts, for some time only."""
+    conf: Any = Conf({"spark.sql.broadcastTimeout": "1"})
+    with our_settings(SimpleNamespace(conf=conf)):
+        assert conf.made["spark.sql.broadcastTimeout"] == "-1"
+    assert conf.made == {"spark.sql.broadcastTimeout": "1"}
 
 
 def test_what_is_let_be_is_not_what_is_meant() -> None:

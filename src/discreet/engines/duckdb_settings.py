@@ -23,6 +23,10 @@ Mutant
     curators-arrow: answers come back in the curator's types; killed by test_no_setting_moves_a_total.
     curators-search-path: a name leads where it leads now; killed by
     test_a_table_is_that_of_the_path_on_which_it_was_protected.
+    failed-transactions-keep-ours: settings stay ours where a transaction of the curator's failed with the look; killed
+    by test_settings_come_back_in_a_transaction_that_failed.
+    warnings-as-errors-come-later: nobody asks before the charge whether a warning raises; killed by
+    test_warnings_that_became_errors_are_refused_for_nothing.
     interrupts-cut-restoring: an interrupt leaves the curator one of our settings; killed by
     test_settings_are_taken_back_through_interrupts.
     settings-of-all-connections: a setting is changed for the whole database; killed by
@@ -31,8 +35,9 @@ Mutant
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 FIXED: dict[str, Any] = {
@@ -77,7 +82,10 @@ PROTECTED = ("search_path", "file_search_path")
 """Where names lead: what they were when the table was protected."""
 
 LOCK = "lock_configuration"
-"""What keeps settings from being changed."""
+LOCKS = (LOCK, "warnings_as_errors")
+"""What keeps settings from being changed: some warn where they are set, and a warning would raise."""
+ABORTED = "TransactionException"
+"""What DuckDB raises in a transaction in which a statement has failed, whatever it is asked."""
 
 IGNORED: dict[str, frozenset[str]] = {
     reason: frozenset(names.split())
@@ -138,7 +146,7 @@ def protected_settings(raw: Any) -> dict[str, Any]:
 
 def are_kept(raw: Any, kept: Mapping[str, Any]) -> bool:
     """Whether those are still what they were, and the others can be changed."""
-    return _current(raw, (*kept, LOCK)) == {**kept, LOCK: False}
+    return _current(raw, (*kept, *LOCKS)) == {**kept, **dict.fromkeys(LOCKS, False)}
 
 
 def put_in_place(raw: Any) -> dict[str, Any]:
@@ -155,16 +163,27 @@ def our_settings(raw: Any, kept: Mapping[str, Any]) -> Iterator[None]:
         _change(raw, wanted, before)
         yield
     finally:
-        _take_back(raw, before)
+        try:
+            take_back(partial(_restore, raw), before)
+        except Exception as problem:
+            if type(problem).__name__ != ABORTED:
+                raise
+            # A transaction of the curator's has failed with a look, and takes no setting. One that failed stands in its
+            # place, so that what they ask next is refused as it would have been.
+            raw.execute("ROLLBACK")
+            take_back(partial(_restore, raw), before)
+            raw.execute("BEGIN")
+            with suppress(Exception):
+                raw.execute("SELECT error('')")
 
 
-def _take_back(raw: Any, before: Mapping[str, Any]) -> None:
+def take_back(restore: Callable[[str, Any], None], before: Mapping[str, Any]) -> None:
     """Restores all of them: one that cannot be taken back keeps none of the others, and interrupts wait until then."""
     problem: BaseException | None = None
     for name, value in before.items():
         for _ in range(TRIES):
             try:
-                _restore(raw, name, value)
+                restore(name, value)
                 break
             except KeyboardInterrupt as interrupt:
                 problem = interrupt

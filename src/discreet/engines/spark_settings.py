@@ -19,6 +19,10 @@ Mutant
     sparks-own-settings-stay: what is not listed is let be; killed by test_what_is_not_known_is_taken_back.
     corrupt-files-are-passed-over: the rest of a file is left out from a row on that cannot be read; killed by
     test_no_row_is_passed_over.
+    broadcasts-that-end: a look fails after the time that a session gives to a part of it; killed by
+    test_a_release_fails_for_no_length_of_time.
+    sparks-interrupts-cut-restoring: an interrupt leaves the curator our settings; killed by
+    test_settings_are_taken_back_through_interrupts.
     parts-of-no-rows: a size by which each answer fails is let be; killed by
     test_no_answer_fails_by_the_size_of_its_parts.
     files-of-no-rows: a size by which no file has a row is let be; killed by
@@ -29,7 +33,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
+
+from discreet.engines.duckdb_settings import take_back
 
 FIXED = {
     "spark.sql.ansi.enabled": "false",  # nothing raises: what the language rules out would be NULL, or wrap
@@ -38,6 +45,7 @@ FIXED = {
     "spark.sql.variable.substitute": "false",  # a text may have ${...} in it
     "spark.sql.caseSensitive": "false",
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.broadcastTimeout": "-1",  # a release fails for no length of time, which rows could make it take
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.orderByOrdinal": "true",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
@@ -62,7 +70,7 @@ IGNORED: dict[str, tuple[str, ...]] = {
     reason: tuple(starts.split())
     for reason, starts in {
         "resources, and the form of a plan: exact integers depend on neither": """
-            adaptive. autoBroadcastJoinThreshold broadcastTimeout bucketing. cartesianProduct cbo. codegen. exchange.
+            adaptive. autoBroadcastJoinThreshold bucketing. cartesianProduct cbo. codegen. exchange.
             execution. inMemoryColumnarStorage. join. leafNodeDefaultParallelism limit. maxSinglePartitionBytes
             objectHashAggregate optimizer. planner. requireAllClusterKeys session.localRelationCacheThreshold shuffle
             sort statistics. subquery. window""",
@@ -107,8 +115,7 @@ def our_settings(session: Any) -> Iterator[Any]:
             _set(session, name, FIXED.get(name))
         yield session
     finally:
-        for name in changed:
-            _set(session, name, made.get(name))
+        take_back(partial(_set, session), {name: made.get(name) for name in changed})
 
 
 def _set(session: Any, name: str, value: str | None) -> None:

@@ -33,6 +33,7 @@ OTHER = {
     "spark.sql.groupByOrdinal": "false",
     "spark.sql.orderByOrdinal": "false",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
+    "spark.sql.broadcastTimeout": "1",
     "spark.sql.execution.arrow.useLargeVarTypes": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
     "spark.sql.execution.rangeExchange.sampleSizePerPartition": "0",
@@ -113,6 +114,27 @@ def test_no_size_of_parts_hides_rows(session: Any, backend_of: Backends, tmp_pat
         session.conf.set(name, value)
     table = dp.protect(stored, unit="who", max_rows=1, budget=dp.Budget(epsilon=10**6), name="rows")
     assert table.agg(n=_.count()).release(epsilon=10**5)["n"].tolist() == [100]
+
+
+def test_a_release_fails_for_no_length_of_time(session: Any, backend_of: Backends) -> None:
+    """Without adaptive plans, Spark waits for what it broadcasts as long as a setting says; one row may take longer."""
+    session.sql(
+        "CREATE OR REPLACE TEMPORARY VIEW slow AS SELECT id, "
+        "if(id = 7 AND java_method('java.lang.Thread', 'sleep', 2500L) = '', 'b', 'a') AS plan FROM range(9)"
+    )
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    session.conf.set("spark.sql.broadcastTimeout", "1")
+    try:
+        with pytest.raises(Exception, match="broadcast"):
+            session.sql("SELECT * FROM range(9) AS r LEFT JOIN slow ON r.id = slow.id").toArrow()  # the fault itself
+        table = dp.protect(
+            backend_of("spark").table("slow"), unit="id", max_rows=1, max_groups=1, name="slow",
+            keys={"plan": ["a", "b"]}, budget=dp.Budget(epsilon=10**6),
+        )  # fmt: skip
+        assert table.group_by("plan").agg(n=_.count()).release(epsilon=10**5)["n"].tolist() == [9, 0]
+    finally:
+        session.conf.unset("spark.sql.adaptive.enabled")
+        session.catalog.dropTempView("slow")
 
 
 @pytest.fixture(scope="module")
