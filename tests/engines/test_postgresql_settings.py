@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ import pytest
 from discreet.engines.postgresql_settings import (
     CURATORS,
     FIRST,
+    ISOLATION,
     SET_ALL,
     SETTINGS,
     STORED,
@@ -23,6 +25,7 @@ from discreet.engines.postgresql_settings import (
     put_in_place,
     qualified,
     shortened,
+    undone,
 )
 from discreet.errors import InvalidParameter
 
@@ -114,11 +117,30 @@ def test_settings_are_those_of_ours() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("status", "asked"), [("IDLE", [(ISOLATION, None)]), ("INTRANS", []), ("INERROR", [])])
+def test_a_transaction_of_ours_is_read_committed(status: str, asked: list[Any]) -> None:
+    """One that is serializable fails by what others write, if it finds the row; in the caller's it cannot be set."""
+    cursor, undoes = Cursor(), list[bool]()
+
+    def transaction(*, force_rollback: bool) -> Any:
+        undoes.append(force_rollback)
+        return nullcontext()
+
+    con = SimpleNamespace(
+        info=SimpleNamespace(transaction_status=SimpleNamespace(name=status)), transaction=transaction
+    )
+    with undone(con, cursor):
+        assert cursor.asked == asked
+    assert undoes == [True]
+
+
 def test_what_is_shown_is_what_is_set() -> None:
     shown = as_statements({"lc_monetary": "it's"})
-    assert shown[:2] == ["SET LOCAL client_encoding = 'UTF8'", "SET LOCAL search_path = pg_catalog, pg_temp"]
+    assert shown[:3] == [
+        ISOLATION, "SET LOCAL client_encoding = 'UTF8'", "SET LOCAL search_path = pg_catalog, pg_temp",
+    ]  # fmt: skip
     assert shown[-1] == "SET LOCAL lc_monetary = 'it''s'"
-    assert len(shown) == len(FIRST) + len(SETTINGS) + 1
+    assert len(shown) == 1 + len(FIRST) + len(SETTINGS) + 1
 
 
 def test_the_callers_own_are_asked_for() -> None:

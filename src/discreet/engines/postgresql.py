@@ -45,6 +45,7 @@ from discreet.engines.postgresql_settings import (
     put_in_place,
     qualified,
     shortened,
+    undone,
 )
 from discreet.engines.statement_cache import SEPARATOR
 from discreet.errors import InvalidQuery, expected
@@ -77,8 +78,7 @@ class PostgreSQL(Connected):
             self._find_rows_first()
 
     def _describe(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
-        con = self._backend.con
-        with self._lock.held(), self._cursor() as cursor, con.transaction(force_rollback=True):
+        with self._lock.held(), self._cursor() as cursor, undone(self._backend.con, cursor):
             raw = qualified(cursor, raw)
             put_in_place(cursor, {})
             cursor.execute(READ_ONLY)  # as a look is: FOR UPDATE in a view fails now, and not after a charge
@@ -163,9 +163,8 @@ class PostgreSQL(Connected):
 
     @contextmanager
     def _rolled_back(self) -> Iterator[Any]:
-        """A transaction of our own, or a part of the caller's, that is undone."""
-        con = self._backend.con
-        with self._lock.held(), self._cursor() as cursor, con.transaction(force_rollback=True):
+        """A transaction of our own, or a part of the caller's, that is undone, with our settings."""
+        with self._lock.held(), self._cursor() as cursor, undone(self._backend.con, cursor):
             put_in_place(cursor, self._curators_settings)
             yield cursor
 

@@ -4,9 +4,10 @@ Claim
     After `put_in_place`, until its transaction ends, every setting of `SETTINGS` has its value there, and every one of
     `CURATORS` the value that it had when the table was protected. A name without a schema means what PostgreSQL itself
     has under it. `qualified` gives the same table with the schema of each relation beside its name. A server that
-    `check` does not refuse holds texts in UTF-8. Of a table that `is_stored`, all rows are in the server's own storage.
+    `check` does not refuse holds texts in UTF-8. A transaction that `undone` begins fails by nothing that others write
+    meanwhile. Of a table that `is_stored`, all rows are in the server's own storage.
 Requires
-    A transaction. Superusers' settings are theirs.
+    A transaction. Superusers' settings are theirs, and so is the isolation of a transaction that the caller began.
 Relies on
     SET LOCAL and set_config; to_regclass, which looks a name up as a statement does. A server of UTF-8 takes no other
     text in.
@@ -26,6 +27,7 @@ Mutant
     path-of-the-callers: search_path is left as it is; killed by test_settings_are_those_of_ours.
     path-is-late: relations are looked up by operators of the caller's path; killed by
     test_the_path_is_set_before_operators.
+    serializable-looks: transactions are as the caller's are; killed by test_a_transaction_of_ours_is_read_committed.
     null-is-a-word: array_nulls is left as it is; killed by test_settings_are_those_of_ours.
     foreign-tables-are-stored: a table of another server, which may be a view there, passes for a stored one; killed by
     test_what_is_stored_has_no_part_elsewhere.
@@ -36,7 +38,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import ibis.expr.operations as ops
@@ -46,6 +49,7 @@ from discreet.engines.operation_rewriting import rewritten
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 
 LONGEST_NAME, MARK = 63, 24
+ISOLATION = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
 ENCODING = "UTF8"
 FIRST = {"client_encoding": ENCODING, "search_path": "pg_catalog, pg_temp"}
 """Set one by one, before anything else is run."""
@@ -147,6 +151,16 @@ def _placed(table: ops.DatabaseTable, schema: str, name: str) -> ops.DatabaseTab
     )
 
 
+@contextmanager
+def undone(con: Any, cursor: Any) -> Iterator[None]:
+    """A transaction of our own, or a part of the caller's, that is undone."""
+    is_ours = con.info.transaction_status.name == "IDLE"
+    with con.transaction(force_rollback=True):
+        if is_ours:
+            cursor.execute(ISOLATION)
+        yield
+
+
 def put_in_place(cursor: Any, curators_settings: Mapping[str, str]) -> None:
     """Sets all of them for the cursor's transaction."""
     for name, value in FIRST.items():
@@ -157,7 +171,7 @@ def put_in_place(cursor: Any, curators_settings: Mapping[str, str]) -> None:
 
 def as_statements(curators_settings: Mapping[str, str]) -> list[str]:
     """The same as statements, for people to read."""
-    return [_set(name, value) for name, value in {**FIRST, **SETTINGS, **curators_settings}.items()]
+    return [ISOLATION, *(_set(name, value) for name, value in {**FIRST, **SETTINGS, **curators_settings}.items())]
 
 
 def shortened(name: str) -> str:

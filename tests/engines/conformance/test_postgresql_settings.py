@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -161,6 +163,41 @@ def test_a_statement_takes_as_long_as_it_takes(postgresql: Any) -> None:
             backend.con.execute("SELECT * FROM slow")
         table = protected(backend, "slow")
         assert table.agg(n=lambda t: t.count()).release(epsilon=10**5)["n"].tolist() == [4]
+
+
+WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+
+
+def test_nothing_that_others_write_fails_a_release(postgresql: Any) -> None:
+    """In a serializable transaction, a row fails it that another one changes, which has read what a third one wrote."""
+    postgresql.raw_sql(
+        "DROP TABLE IF EXISTS third; CREATE TABLE third AS SELECT 1 AS y; CREATE VIEW waits AS SELECT s.* FROM"
+        " (SELECT pg_advisory_xact_lock(4712)) AS w CROSS JOIN LATERAL (SELECT * FROM settled OFFSET 0) AS s"
+    )
+
+    def write(con: Any) -> None:
+        """As soon as the reader waits, which has begun by then."""
+        for _ in range(3000):
+            if postgresql.con.execute(WAITING).fetchone() == (1,):
+                break
+            time.sleep(0.01)
+        con.execute("UPDATE settled SET x = x WHERE who = 1; COMMIT")
+        con.execute("SELECT pg_advisory_unlock(4712)")
+
+    with opened(postgresql, default_transaction_isolation="serializable") as backend, opened(postgresql) as other:
+        for fails in (True, False):
+            table = protected(backend, "waits")
+            other.con.execute("SELECT pg_advisory_lock(4712)")
+            other.con.execute("BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT * FROM third")
+            postgresql.con.execute("BEGIN ISOLATION LEVEL SERIALIZABLE; UPDATE third SET y = y + 1; COMMIT")
+            writer = threading.Thread(target=write, args=(other.con,))
+            writer.start()
+            if fails:
+                with pytest.raises(Exception, match="could not serialize"):  # the fault itself
+                    backend.con.execute("SELECT * FROM waits")
+            else:
+                assert table.agg(n=lambda t: t.count()).release(epsilon=10**5)["n"].tolist() == [4]
+            writer.join()
 
 
 def test_what_views_depend_on_is_kept(postgresql: Any) -> None:
