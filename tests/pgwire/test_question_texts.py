@@ -47,6 +47,10 @@ PEOPLE = DeclaredTable(
         ("SELECT 'public.people'", "SELECT 'public.people'"),
         ("SELECT p.age FROM people p", "SELECT p.age FROM people p"),
         ("SELECT public FROM t", "SELECT public FROM t"),
+        ("SELECT age AS public FROM public.people", "SELECT age AS public FROM        people"),
+        ("SELECT public.age FROM people public", "SELECT public.age FROM people public"),
+        ("FROM t JOIN public.u AS Public ON public.a = t.a", "FROM t JOIN        u AS Public ON public.a = t.a"),
+        ('FROM (SELECT) "public" WHERE public.a = public.u.a', 'FROM (SELECT) "public" WHERE public.a =        u.a'),
     ],
 )
 def test_schemas_are_blanked(text: str, plain: str) -> None:

@@ -135,11 +135,12 @@ def without_schemas(text: str, database: str) -> str:
     """
     held = tokens(text)
     changed = list(text)
+    is_alias = _is_alias(SCHEMAS, held)
     for i, token in enumerate(held[:-2]):
         qualifies = token.token_type in NAMES and held[i + 1].token_type is TokenType.DOT
         starts = i == 0 or held[i - 1].token_type is not TokenType.DOT
-        more = i + 2 < len(held) and held[i + 2].token_type in NAMES
-        if not (qualifies and more):
+        more = held[i + 2].token_type in NAMES
+        if not (qualifies and more) or (is_alias and _is_column(held, i)):
             continue
         schema = token.text.lower() in SCHEMAS and (starts or held[i - 2].text == database)
         catalog = token.text == database and starts and held[i + 2].text.lower() in SCHEMAS
@@ -147,6 +148,25 @@ def without_schemas(text: str, database: str) -> str:
             for place in range(token.start, held[i + 1].end + 1):
                 changed[place] = " "
     return "".join(changed)
+
+
+def _is_alias(names: Collection[str], held: Sequence[Token]) -> bool:
+    """Whether one of some names seems to be that of a table or a column in a statement, as in `FROM visits public`."""
+    follows = [*(token.token_type for token in held[2:]), None]
+    return any(
+        name.text.lower() in names
+        and name.token_type in NAMES
+        and after is not TokenType.DOT
+        and before.token_type in (TokenType.ALIAS, TokenType.R_PAREN, *NAMES)
+        for before, name, after in zip(held, held[1:], follows, strict=False)
+    )
+
+
+def _is_column(held: Sequence[Token], place: int) -> bool:
+    """Whether the name at a place qualifies a column, as in `WHERE public.age > 18`, if it is that of a table."""
+    before = held[place - 1].token_type if place else None
+    is_last = place + 3 >= len(held) or held[place + 3].token_type is not TokenType.DOT
+    return is_last and before not in (TokenType.FROM, TokenType.JOIN, TokenType.DOT)
 
 
 @remembered
