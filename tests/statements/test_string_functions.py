@@ -190,3 +190,10 @@ def test_other_dialects_fill_with_spaces(dialect: str, texts: dp.PrivateTable, e
 def test_texts_that_engines_read_differently_are_refused(written: str, what: str, texts: dp.PrivateTable) -> None:
     with pytest.raises(dp.InvalidQuery, match=f"Expected .*{what}.*(?s:.)*Hint: "):
         dp.sql(f"SELECT COUNT({written}) FROM texts", texts=texts)  # noqa: S608 (ours)
+
+
+def test_trim_removes_white_space_of_ascii_alone(protect: Callable[..., dp.PrivateTable], exact: Exact) -> None:
+    removed, kept = " \t\n\r\v\f", "\x1c\x85\u00a0\u2003\u3000\ufeff"
+    people = protect(pa.table({"t": [f"{sign}b{sign}" for sign in removed + kept]}), bounds={})
+    asked = dp.sql("SELECT COUNT(*) FILTER (WHERE TRIM(t) = 'b') AS n FROM people", people=people)
+    assert exact(asked) == [{"n": len(removed)}]
