@@ -40,7 +40,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from discreet.curator.receipt_builder import claims, receipt
+from discreet.curator.receipt_builder import foreseen, receipt
 from discreet.curator.release_key import described, digest, hashed
 from discreet.curator.serialization import packed
 from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released
@@ -72,7 +72,7 @@ def in_rounds(desk: ReleaseContext, rounds: Rounds, *, fresh: bool) -> tuple[Pla
         return _last(rounds, keys, drawing, [block.add_noise(totals, drawing.words) for block, totals in pairs])
 
     on_record = partial(_stored, desk.budget, keys)
-    charge, first = _charge(rounds, keys, 0), partial(claims, rounds.plans[0])  # all rounds claim alike
+    charge, first = _charge(rounds, keys, 0), partial(foreseen, rounds.plans[0])  # all rounds claim alike
     stored = released(desk, charge, draw, fresh=fresh, stored=on_record, first=first)
     return rounds.plans[_account(stored)["number"] - 1], stored
 

@@ -52,7 +52,7 @@ from discreet.curator.multi_table import (
 )
 from discreet.curator.noise_reduction_release import in_rounds
 from discreet.curator.open_question_transaction import drawn_open, open_digest, statements
-from discreet.curator.receipt_builder import claims, reading_receipt, receipt
+from discreet.curator.receipt_builder import foreseen, reading_receipt, receipt
 from discreet.curator.release_key import described, digest
 from discreet.curator.serialization import packed
 from discreet.curator.table_input_release import Reading, reading_digest
@@ -184,7 +184,7 @@ class Protected:
             noisy += counted_values(self._engine, plan, drawing.words)
             return packed(noisy, receipt(plan, key, drawing))
 
-        stored = released(self.desk, self._charge(key, plan), draw, fresh=fresh, first=partial(claims, plan))
+        stored = released(self.desk, self._charge(key, plan), draw, fresh=fresh, first=partial(foreseen, plan))
         return Release(plan, *unpacked(stored), confidence)
 
     def release_batch(
@@ -226,7 +226,7 @@ class Protected:
         """
         key = open_digest(self._engine, open_plan, self.schema)
         draw = partial(drawn_open, self._engine, open_plan, key)
-        first = partial(claims, open_plan.placeholder_plan)
+        first = partial(foreseen, open_plan.placeholder_plan)
         stored = released(self.desk, self._charge(key, open_plan), draw, fresh=fresh, first=first)
         return completed_release(open_plan, stored, confidence)
 

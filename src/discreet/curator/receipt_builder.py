@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from discreet.curator.release_key import described, described_batch, described_mixed_batch
+from discreet.curator.serialization import check_length
 from discreet.curator.table_input_release import Reading
 from discreet.curator.transaction import Drawing
 from discreet.errors import printable
@@ -33,6 +34,12 @@ def claims(plan: Plan) -> dict[str, Any]:
     Plans are told apart as objects: that of a release is asked about twice.
     """
     return _claimed(Explanation(plan_facts(plan, 0.95, None)))
+
+
+def foreseen(plan: Plan, cells: int | None = None) -> None:
+    """What could fail of an answer after its charge, tried before it: what its receipt says, and its length."""
+    check_length(plan, cells)
+    claims(plan)
 
 
 @lru_cache(maxsize=1)

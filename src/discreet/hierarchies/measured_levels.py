@@ -21,7 +21,6 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -35,7 +34,7 @@ from discreet.answers.stored_answers import unpacked
 from discreet.curator.protected_table import Protected
 from discreet.curator.receipt_builder import header
 from discreet.curator.release_key import described, digest, hashed
-from discreet.curator.serialization import packed
+from discreet.curator.serialization import check_length, packed
 from discreet.curator.transaction import Drawing, charge_to, released
 from discreet.errors import InvalidParameter, expected, nearest_name, printable
 from discreet.exact.given_values import flag
@@ -166,8 +165,13 @@ def release_levels(source: Protected, plan: LevelPlan, *, fresh: bool, confidenc
         return packed(flat, level_receipt(plan, key, drawing))
 
     charge = charge_to(source.declaration, key, asked(plan), plan.charge, plan.event)
-    first = partial(account, plan, "", CONFIDENCE)  # what the receipt says fails before the charge, if it does
-    stored = released(source.desk, charge, draw, fresh=fresh, first=first)
+
+    def foreseen() -> None:
+        """What could fail after the charge: the length of the answer, and what its receipt says."""
+        check_length(plan.plan, sum(plan.places.tree.sizes) * plan.places.number_of_cells)
+        account(plan, "", CONFIDENCE)
+
+    stored = released(source.desk, charge, draw, fresh=fresh, first=foreseen)
     return HierarchyRelease(*stored_levels(plan, stored), confidence)
 
 
