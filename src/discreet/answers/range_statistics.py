@@ -14,6 +14,7 @@ Proof
     one. The bins that are kept are those whose lower edge may have F - q N <= 0 and whose upper edge may have
     F - q N >= 0, each by the end of an interval that misses on that side with at most half of the miss probability;
     noise is symmetric. The bin of the quantile is left out with at most the sum of both.
+    *Values* fit all counts together, ends those at one edge: an end beyond which its value lies is moved to it.
     *Groups.* How far a combination may be off depends on its coefficients alone, which are those of each group.
 Rounding
     As of the combinations.
@@ -21,6 +22,7 @@ Source
     Thompson, "On confidence ranges for the median and other expectation distributions for populations of unknown
     distribution form" (1936), for rows; here for noise.
 Mutant
+    values-beyond-their-ends: the ends need not hold the value; killed by test_quantiles_lie_between_their_ends.
     lower-edges-alone: a bin is kept for its lower edge alone; killed by test_quantiles_of_ranges_are_held.
     share-of-the-first-group: shares are of the rows of the first group; killed by
     test_groups_have_the_figures_of_each_by_itself.
@@ -36,6 +38,7 @@ from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.answers.linear_combination import Combination
 from discreet.errors import InvalidParameter, expected
@@ -132,10 +135,11 @@ class RangeStatistics:
         least, most = below[:, -1:] - reach[-1], below[:, -1:] + reach[-1]
         low, high = below[:, 1:-1] - reach[:-1], below[:, 1:-1] + reach[:-1]
         with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.where(rising[:, -1:] > 0, rising[:, 1:-1] / rising[:, -1:], 0.0)
             inner = (
-                np.where(rising[:, -1:] > 0, rising[:, 1:-1] / rising[:, -1:], 0.0),
-                np.where(most > 0, np.clip(low / most, 0.0, 1.0), 0.0),
-                np.where(least > 0, np.clip(high / least, 0.0, 1.0), 1.0),
+                value,
+                np.minimum(value, np.where(most > 0, np.clip(low / most, 0.0, 1.0), 0.0)),
+                np.maximum(value, np.where(least > 0, np.clip(high / least, 0.0, 1.0), 1.0)),
             )
         ends = np.zeros((len(below), 1)), np.ones((len(below), 1))
         return Shares(*(np.concatenate([ends[0], one, ends[1]], axis=1) for one in inner))
@@ -148,14 +152,13 @@ class RangeStatistics:
         beyond = self._below() - part * self.counts.sum(axis=1, keepdims=True)
         kept = (beyond[:, :-1] <= reach[:-1]) & (beyond[:, 1:] >= -reach[1:])
         known = kept.any(axis=1)
-        first = np.where(known, kept.argmax(axis=1), 0)
-        last = np.where(known, bins - 1 - kept[:, ::-1].argmax(axis=1), bins - 1)
-        return Quantiles(
-            self._within(part), [self.edges[i] for i in first], [self.edges[i + 1] for i in last]
-        )  # fmt: skip
+        values, places = self._within(part)
+        first = np.minimum(places, np.where(known, kept.argmax(axis=1), 0))
+        last = np.maximum(places, np.where(known, bins - 1 - kept[:, ::-1].argmax(axis=1), bins - 1))
+        return Quantiles(values, [self.edges[i] for i in first], [self.edges[i + 1] for i in last])
 
-    def _within(self, part: float) -> list[Any]:
-        """The quantiles of rows that are spread evenly in each bin."""
+    def _within(self, part: float) -> tuple[list[Any], NDArray[np.intp]]:
+        """The quantiles of rows that are spread evenly in each bin, and the bins that they are in."""
         rising, bins = self._rising(), len(self.edges) - 1
         wanted = part * rising[:, -1:]
         places = np.minimum((rising <= wanted).sum(axis=1) - 1, bins - 1)
@@ -163,7 +166,8 @@ class RangeStatistics:
         each = np.arange(len(rising))
         start, rows = rising[each, places], rising[each, places + 1] - rising[each, places]
         inside = np.where(rows > 0, (wanted[:, 0] - start) / np.where(rows > 0, rows, 1.0), 0.5)
-        return [self._between(int(place), float(one)) for place, one in zip(places, inside, strict=True)]
+        values = [self._between(int(place), float(one)) for place, one in zip(places, inside, strict=True)]
+        return values, places
 
     def _between(self, place: int, inside: float) -> Any:
         start, end = self.edges[place], self.edges[place + 1]
