@@ -14,7 +14,7 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import file_location
-from discreet.ledger.file_ledger import FileLedger, statement
+from discreet.ledger.file_ledger import FileLedger, backup, statement, verify
 from discreet.ledger.file_locks import SUPPORTED, Descriptor
 from discreet.ledger.ledger import Charge
 from discreet.ledger.privacy_filter import Allowance
@@ -106,8 +106,9 @@ def test_an_old_copy_put_in_place_is_refused_by_all(
     won, refused = told(first).split(" ", 1)
     assert won == "0"
     assert "an older copy of it" in refused or "another file is now at" in refused
-    with pytest.raises(LedgerError, match="older copy"):
-        statement(path)
+    for look in (statement, verify, lambda path: backup(path, path.with_name("copy.db"))):
+        with pytest.raises(LedgerError, match="older copy"):
+            look(path)
     for process in (first, second):
         process.kill()
         process.communicate()

@@ -170,7 +170,12 @@ def test_a_database_put_back_is_refused_by_who_has_it_open(url: str, owner: Any,
     after = budget.head()
     back = "UPDATE head SET (position, chain) = (SELECT position, chain FROM line WHERE position = 1)"
     rewrite(owner, "DELETE FROM line WHERE position = 2", back)
-    for use in (lambda: budget.spent, lambda: budget.reserve(charge(0.1)), lambda: budget.verify(head=after)):
+    for use in (
+        lambda: budget.spent,
+        lambda: budget.reserve(charge(0.1)),
+        budget.verify,
+        lambda: budget.verify(head=after),
+    ):
         with pytest.raises(LedgerError):
             use()
     assert verify(url, before).number == 1  # whole, for who has not seen more

@@ -130,7 +130,6 @@ def verify(path: str | os.PathLike[str], continued: PublishedHead | None = None)
         built(Path(name).parent, _copying(store)) as copy,
         closing(sqlite3.connect(copy, isolation_level=None)) as database,
     ):
-        check_format(database, name)
         head = check_whole(database)
         if continued is not None:
             continued.check_continues(database, head)
@@ -168,6 +167,9 @@ def backup(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> LedgerSt
 def _copying(store: Store) -> Callable[[sqlite3.Connection], None]:
     def copy(target: sqlite3.Connection) -> None:
         with store.transaction("BEGIN") as database:
+            check_format(database, store.path)
+            [last] = database.execute("SELECT max(position) FROM line").fetchone()
+            store.check_newest(last or 0)
             database.backup(target)
 
     return copy

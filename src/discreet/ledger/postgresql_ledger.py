@@ -76,7 +76,8 @@ class PostgreSQLLedger(DatabaseLedger):
         return self._name
 
     def verify(self, head: PublishedHead | None = None) -> None:
-        """Refuses a ledger in which a line or an answer was damaged, or that does not continue a head."""
+        """Refuses a ledger in which a line or an answer was damaged, or that lacks what a head or this process saw."""
+        self.balances()
         verify(self._url, head)
 
     def _database(self) -> Database:
