@@ -64,6 +64,10 @@ ASKS: dict[str, Callable[[PrivateTable], Any]] = {
     "groups": lambda table: table.group_by("g").agg(**ASKED["deciles"]).release(epsilon=1),
     "rounds": lambda table: table.group_by("g").agg(n=_.count()).release(within={"n": 9}, up_to=1),
     "bounds to be found": lambda table: table.group_by("g").agg(s=_.x.sum()).release(epsilon=1, bounds="auto"),
+    "a cube": lambda table: table.group_by("g", cube=True).agg(n=_.count()).release(epsilon=1),
+    "a mixed batch": lambda table: dp.batch(
+        n=table.group_by("g").agg(n=_.count()), q=table.agg(x=_.x.sum()), a=table.histogram("x", bins=2, ranges=True)
+    ).release(epsilon=1),
     "levels": lambda table: (
         table.hierarchy(["g"], keys=dp.public_keys(pa.table({"g": range(GROUPS)}))).agg(n=_.count()).release(epsilon=1)
     ),

@@ -44,7 +44,8 @@ def foreseen(plan: Plan, cells: int | None = None) -> None:
 
 @lru_cache(maxsize=1)
 def batch_claims(plan: BatchPlan) -> dict[str, Any]:
-    """What a receipt says of a batch, from public facts alone."""
+    """What a receipt says of a batch, from public facts alone; refuses one that no ledger keeps."""
+    check_length(plan.cells, sum(part.rows for part in plan.strategy.parts))
     return _claimed(explain_batch(replace(plan, runners_up=()), "", confidence=0.95, assume=None))
 
 
