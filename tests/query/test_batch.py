@@ -113,6 +113,8 @@ def asked(draw: st.DrawFn, table: PrivateTable) -> dp.Question:
 def test_batches_say_what_their_questions_say(data: st.DataObject) -> None:
     """As good as without noise: the same numbers, for random questions of up to three conditions and two groups."""
     table = protected()
+    if data.draw(st.booleans(), label="several rows of one"):
+        table = table.unnest(x=[_.x, 6 - _.x])
     questions = {f"q{i}": data.draw(asked(table), label=f"q{i}") for i in range(data.draw(st.integers(1, 3)))}
     try:
         together = dp.batch(questions)
@@ -153,6 +155,19 @@ def test_rows_are_counted_where_no_constant_is(column: str) -> None:
     answer = dp.batch(missing=table.filter(table[column].isnull()).count(), rows=table.count()).release(**EXACT)
     assert abs(answer["rows"]["count"][0] - N) < 0.2
     assert abs(answer["missing"]["count"][0] - with_nulls(rows())[column].null_count) < 0.2
+
+
+def test_rows_that_one_row_became_are_others() -> None:
+    """They are counted one by one, and not beside the rows that they were made of."""
+    table = protected(unit="person", max_groups=2, max_rows=40)
+    for several in (table.unnest(y=[_.x, _.x + 1]), table.pivot_longer(["x", "age"], values_to="y")):
+        every, large = several.count(), several.filter(_.y > 3).count()
+        for row in (table.count(), table.unnest(y=[_.x]).count()):
+            with pytest.raises(InvalidQuery, match="questions about the same rows"):
+                dp.batch(rows=row, every=every)
+        answer = dp.batch(every=every, large=large).release(**EXACT)
+        assert abs(answer["every"]["count"][0] - 2 * N) < 0.2
+        assert abs(answer["large"]["count"][0] - large.release(**EXACT)["count"][0]) < 0.2
 
 
 @pytest.mark.parametrize("end", [date.min, date.max])

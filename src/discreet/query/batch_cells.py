@@ -22,6 +22,8 @@ Mutant
     test_rows_between_constants_are_counted.
     rows-without-constants: a column that is only asked whether it is NULL has no other values; killed by
     test_rows_are_counted_where_no_constant_is.
+    copies-as-one-row: what makes several rows of one is taken for a row-wise projection; killed by
+    test_rows_that_one_row_became_are_others.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ MOST_CODED = 4000
 """Keys of a column that some questions do not group by: each is a branch of one expression."""
 LARGEST_EXACT = 2**53
 CELL = "__discreet_cell_{}"
-NOT_ROWWISE = (ops.Reduction, ops.Analytic, ops.WindowFunction, ops.Subquery, ops.Impure)
+NOT_ROWWISE = (ops.Reduction, ops.Analytic, ops.WindowFunction, ops.Subquery, ops.Impure, ops.Unnest)
 
 
 def common_relation(queries: Sequence[Query]) -> ops.Relation:
