@@ -222,6 +222,18 @@ def test_any_two_tables_may_have_one_person(tmp_path: Path) -> None:
         assert three.agg(n=_.count()).explain(epsilon=1)["limits"] == {"rows that one unit has": 3}
 
 
+def test_numbers_without_sign_stay_such_in_a_union(refused: Any) -> None:
+    """Whichever table comes first: from 2**63 on they are read as one value, which would be counted as one."""
+    budget, people = dp.Budget(epsilon=1), [1, 2]
+    signed, unsigned = (
+        dp.protect(pa.table({"who": people, "v": pa.array(values, kind)}), unit="who", budget=budget, name=str(kind))
+        for values, kind in (([1, 2], pa.int64()), ([2**63, 2**64 - 1], pa.uint64()))
+    )
+    for table in (signed.union(unsigned), unsigned.union(signed), signed.union(signed.union(unsigned))):
+        assert "told apart" in refused(InvalidQuery, table.agg, n=_.v.nunique())
+        assert "told apart" in refused(InvalidQuery, table.count_distinct, "v", epsilon=1)
+
+
 def test_a_column_without_bounds_can_be_bounded_in_a_union(protect_people: Callable[..., PrivateTable]) -> None:
     table = protect_people()
     both = table.union(table).mutate(few=lambda t: ibis.least(ibis.greatest(t.size, 0), 5))

@@ -199,5 +199,5 @@ def _both_ranges(one: Value, other: Value) -> Value:
         span = (min(e[0] for e in ends), max(e[1] for e in ends)) if len(ends) == 2 else None
         return replace(one, span=span, nullable=one.nullable or other.nullable)
     narrow = None if one.narrow is None or other.narrow is None else hull(one.narrow, other.narrow)
-    interval = hull(one.interval, other.interval)
-    return replace(one, interval=interval, narrow=narrow, nullable=one.nullable or other.nullable)
+    interval, capped = hull(one.interval, other.interval), one.capped or other.capped
+    return replace(one, interval=interval, narrow=narrow, nullable=one.nullable or other.nullable, capped=capped)
