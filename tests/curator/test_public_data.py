@@ -41,6 +41,14 @@ def test_duplicates_are_counted_without_null() -> None:
     assert dp.public(pa.table({"a": pa.array([], pa.int64())})).most(["a"]) == 0
 
 
+def test_numbers_that_would_be_read_as_one_are_refused() -> None:
+    unsigned = pa.array([2**63 - 2, 5, None], pa.uint64())
+    assert dp.public(pa.table({"w": unsigned})).rows["w"].to_pylist() == unsigned.to_pylist()
+    for large in (2**63, 2**64 - 1):
+        with pytest.raises(InvalidParameter, match="got column='w'"):
+            dp.public(pa.table({"w": pa.array([1, large], pa.uint64())}))
+
+
 def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidParameter, match="a file that exists"):
         dp.public("nowhere.parquet")

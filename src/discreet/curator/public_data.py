@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.engines.engine_selection import opened
 from discreet.engines.multi_table_engine import ALL_ROWS
@@ -19,6 +20,7 @@ from discreet.planning.group_keys import tuples
 from discreet.privacy.declaration import Declaration
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable
+from discreet.sensitivity.intervals import LARGEST_INT
 
 MOST_ROWS = 10_000_000
 
@@ -50,6 +52,10 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None, name: str = ""
     if rows.num_rows > MOST_ROWS:
         cure = "join so large a table before it is protected."
         raise InvalidParameter(expected(f"at most {MOST_ROWS:,} public rows", "rows", rows.num_rows, cure))
+    for column, dtype in engine.schema.items():
+        if dtype.is_uint64() and pc.max(rows[column]).as_py() == LARGEST_INT:
+            cure = "make it text or a real number: larger ones would be read as one."
+            raise InvalidParameter(expected("whole numbers below 2**63 - 1", "column", column, cure))
     return PublicTable(rows, _digest(rows), unsupported(engine.schema), name=_text(name))
 
 
