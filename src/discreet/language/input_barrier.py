@@ -8,23 +8,25 @@ Claim
 Requires
     Nothing of the rows.
 Relies on
-    IEEE comparisons of a difference with zero, which engines neither fold nor prune by file statistics (tested on each
-    engine version); CASE for the choice.
+    Comparisons with a computed value, a CASE, which engines neither fold nor prune by file statistics (tested on each
+    engine version); in these NaN is neither below nor equal to infinity.
 Proof
-    For a real x: x - x is 0 where x is finite and NaN otherwise, so the first branch takes finite values and clips
-    them; the next two take the infinities; NaN and NULL match no branch and give NULL. The test is on a computed value,
-    for which a file has no statistics. For other kinds the branches compare with two constants and exhaust the values
-    that are not NULL; of decimals and timestamps what they compare is a computed value, too. Statistics of these
-    can be wrong: writers of before 2018 ordered decimals and timestamps of 96 bits by signed bytes, and DuckDB leaves
-    -infinity out of those of nanoseconds. Then one person's value would decide whether others' are clipped. The casts
-    widen, or are guarded by the branch and by TRY_CAST (unsigned 64-bit integers, decimals beyond the doubles).
+    Of a real x the first branch takes what lies within the bounds, the second what is below, -infinity too, and the
+    third what is left up to infinity. NaN is above infinity, or compares as false, and so it gives NULL, as NULL does.
+    For other kinds the branches compare with two constants and exhaust the values that are not NULL. Of reals, decimals
+    and timestamps what they compare is a computed value, for which a file has no statistics. Those of a file can be
+    wrong: writers of before 2018 left out numbers that came together with a NaN, and ordered decimals and timestamps
+    of 96 bits by signed bytes; DuckDB leaves -infinity out of those of nanoseconds. Then one person's value would
+    decide whether others' are clipped. The casts widen, or are guarded by the branch and by TRY_CAST (unsigned 64-bit
+    integers, decimals beyond the doubles).
 Rounding
     Decimals become the nearest double before they are clipped.
 Source
     Discreet's own trial on DuckDB, PostgreSQL and Spark: a filter `v > 5` on raw floats is not row-wise where a file's
-    statistics ignore NaN.
+    statistics ignore NaN. PARQUET-1246, of NaN in the statistics of Parquet's C++ writer.
 Mutant
-    nan-through: the finite branch is taken without its test; killed by test_hostile_reals_become_null_or_bounds.
+    nan-through: all that is not below is taken to be within or above; killed by test_hostile_reals_become_null_or_bounds.
+    reals-by-statistics: reals are compared as they are; killed by test_statistics_of_old_writers_clip_nothing.
     moments-by-statistics: timestamps are compared as they are; killed by
     test_statistics_of_old_writers_clip_nothing.
     decimals-by-statistics: decimals are compared as they are; killed by test_statistics_of_old_writers_clip_nothing.
@@ -212,7 +214,7 @@ def computed(column: Any) -> ir.Value:
 
 def guarded(column: Any, kind: Kind, bounds: tuple[Bound, Bound] | None) -> ir.Value:
     """One raw column behind the barrier."""
-    if column.type().is_decimal() or column.type().is_timestamp():
+    if kind in (Kind.REAL, Kind.TIMESTAMP):
         column = computed(column)
     if kind is Kind.REAL:
         return _guarded_real(column, interval_of(kind, bounds) or FULL_REAL)
@@ -228,12 +230,9 @@ def guarded(column: Any, kind: Kind, bounds: tuple[Bound, Bound] | None) -> ir.V
 
 def _guarded_real(column: Any, interval: Interval) -> ir.Value:
     value = column.try_cast(dt.float64) if column.type().is_decimal() else cast(column, Kind.REAL)
-    low, high = (_real(end) for end in (interval.low, interval.high))
-    clipped = ibis.cases(
-        (value.between(low, high), value), (value < low, low), else_=high
-    )  # faster than LEAST on DuckDB
-    finite = (value - value) == 0.0
-    return ibis.cases((finite, clipped), (value == _real(float("inf")), high), (value == _real(float("-inf")), low))
+    low, high, infinite = (_real(end) for end in (interval.low, interval.high, float("inf")))
+    # Faster than LEAST on DuckDB. NaN is above all numbers, or none of them is comparable to it: it meets no branch.
+    return ibis.cases((value.between(low, high), value), (value < low, low), (value <= infinite, high))
 
 
 def _real(end: Fraction | float) -> ir.Value:
