@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gzip
 import math
+import uuid
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,29 @@ def test_dictionaries_are_their_values() -> None:
     assert column(pl.DataFrame({"s": pl.Series(["a", "b", None], dtype=pl.Categorical)})) == ["a", "b", None]
     assert column(pd.DataFrame({"s": pd.Categorical(["a", "b", None])})) == ["a", "b", None]
     assert column(pd.DataFrame({"s": pd.Categorical([1, 2, None])})) == ["1", "2", None]
+    assert column(pa.table({"s": pa.chunked_array([], values.type)})) == []
+
+
+LISTED: dict[pa.DataType, list[Any]] = {
+    pa.string(): ["a", "b"],
+    pa.string_view(): ["a", "b"],
+    pa.decimal32(5, 2): [Decimal("1.50"), Decimal("2.50")],
+    pa.bool_(): [True, False],
+}
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int64(), pa.uint64()], ids=str)
+@pytest.mark.parametrize("of", LISTED, ids=str)
+def test_places_that_a_dictionary_lacks_are_null(kind: pa.DataType, of: pa.DataType) -> None:
+    """A file of Arrow's has any places, and Arrow's own cast named the first of them that was too large."""
+    ends = [0, 1, 2, 127, 0] if pa.types.is_unsigned_integer(kind) else [0, 1, -1, 127, 0]
+    values = pa.array(LISTED[of], of)
+    held = pa.DictionaryArray.from_arrays(pa.array(ends, kind), values, safe=False)
+    first, second = values.to_pylist()
+    assert column(pa.table({"s": held})) == [first, second, None, None, first]
+    texts = pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), broken(pa.string()).chunk(0))
+    whole = pa.chunked_array([texts, pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), pa.array(["a"]))])
+    assert column(pa.table({"s": whole})) == [None, "a"]
 
 
 def test_wide_decimals_are_read_as_reals() -> None:
@@ -117,6 +141,7 @@ def test_wide_decimals_are_read_as_reals() -> None:
         pa.array([1, None], pa.time64("us")),
         pa.array([1, None], pa.duration("us")),
         pa.RunEndEncodedArray.from_arrays([2], ["a"]),
+        pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int8()), pa.array([[1]])),
         pa.ExtensionArray.from_storage(pa.uuid(), pa.array([bytes(16), None], pa.binary(16))),
     ],
     ids=lambda values: str(values.type),
@@ -142,7 +167,17 @@ def test_objects_of_pandas_are_text_each_for_itself() -> None:
 
 def test_numbers_of_numpy_among_objects_are_as_pandas_has_them() -> None:
     items = [np.float64(1.5), np.float64("nan"), np.str_("a"), pd.Timestamp("2020-01-01")]
-    assert column(pd.DataFrame({"x": pd.Series(items, dtype=object)})) == ["1.5", None, "a", "2020-01-01 00:00:00"]
+    items += [np.int64(5), np.uint8(3), np.float32("nan"), np.float32(0.1), np.bool_(True), np.datetime64("NaT")]  # noqa: FBT003 (a value)
+    expected = ["1.5", None, "a", "2020-01-01 00:00:00", "5", "3", None, "0.1", "True", None]
+    assert column(pd.DataFrame({"x": pd.Series(items, dtype=object)})) == expected
+
+
+def test_people_who_are_uuids_of_python_count() -> None:
+    """As DuckDB and psycopg give them to pandas."""
+    data = pd.DataFrame({"id": [uuid.UUID(int=i) for i in range(40)]})
+    assert column(data.rename(columns={"id": "x"}))[1] == "00000000-0000-0000-0000-000000000001"
+    table = dp.protect(data, unit="id", max_rows=1, budget=dp.Budget(epsilon=10**6), name="people")
+    assert table.agg(n=lambda t: t.count()).release(epsilon=10**5)["n"].tolist() == [40]
 
 
 def test_text_of_pandas_with_surrogates_is_text() -> None:

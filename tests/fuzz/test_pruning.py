@@ -277,8 +277,9 @@ def with_added(kind: pa.DataType, base: list[Any], added: list[Any]) -> pa.Table
 @pytest.mark.parametrize("seen", OLD)
 @pytest.mark.parametrize("name", CLIPPED)
 def test_statistics_of_old_writers_clip_nothing(tmp_path: Path, name: str, seen: str) -> None:
-    """By signed bytes 3.00 is above 5.00: one of it had DuckDB leave everybody's 5.00 as it is, beyond its bounds. A NaN
-    hid the numbers after it.
+    """By signed bytes 3.00 is above 5.00: one of it had DuckDB leave everybody's 5.00 as it is, beyond its bounds.
+
+    A NaN hid the numbers after it.
     """
     kind, base, added, bounds, ask = CLIPPED[name]
     totals = []

@@ -44,7 +44,7 @@ def within_digits(column: pa.ChunkedArray) -> pa.ChunkedArray:
     [Decimal('1.5')]
     """
     kind = column.type
-    if kind.scale < 0:  # DuckDB has none
+    if not 0 <= kind.scale <= kind.precision:  # DuckDB has none
         return column
     if kind.bit_width < WIDTH:  # which Arrow does not compare
         kind = pa.decimal128(kind.precision, kind.scale)

@@ -5,8 +5,6 @@ No type is sniffed from rows: Parquet and frames carry theirs; a CSV file is giv
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import itertools
 import os
 from collections.abc import Callable, Mapping
@@ -21,6 +19,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.engines.decimal_digits import WIDTH, within_digits
 from discreet.engines.duckdb_names import qualified
@@ -28,6 +27,7 @@ from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.duckdb_texts import TOTAL, column_of_file
 from discreet.engines.file_patterns import UNREADABLE, Files, header, literal, matching_files, partitions
 from discreet.engines.lossy_types import merged_in_files, merged_in_frame
+from discreet.engines.object_texts import text_of
 from discreet.engines.parquet_columns import GEOMETRY, IN_MANY_BYTES, IN_MILLISECONDS, check_distinct, parquet_columns
 from discreet.engines.refused_inputs import ADDRESS, ENDINGS, no_file, no_table
 from discreet.errors import InvalidParameter, expected
@@ -273,7 +273,7 @@ def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """A column in a type that DuckDB reads, value by value; None for types that no question can be about."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _readable(column.cast(kind.value_type))
+        return _listed(column)
     if pa.types.is_float16(kind):
         return column.cast(pa.float32())
     if pa.types.is_decimal(kind):
@@ -285,6 +285,18 @@ def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     if any(test(kind) for test in TEXTS):
         return _legible(column)
     return column if any(test(kind) for test in READABLE) else None
+
+
+def _listed(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """A column of places in lists of values, as these values; a place that its list does not have is NULL."""
+    found = []
+    for chunk in column.chunks or [pa.array([], column.type)]:
+        values, places = _readable(pa.chunked_array([chunk.dictionary])), chunk.indices.cast(pa.int64(), safe=False)
+        if values is None:
+            return None
+        is_there = pc.and_(pc.greater_equal(places, 0), pc.less(places, len(values)))
+        found.append(pa.table({"": values.take(pc.if_else(is_there, places, None))}))
+    return pa.concat_tables(found, promote_options="permissive").column(0)
 
 
 def _legible(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -360,39 +372,4 @@ def _pandas_column(column: Any) -> pa.Array:
             return pa.array(column, from_pandas=True)
         except UnicodeEncodeError:  # text with lone surrogates, which is text still
             pass
-    return pa.array([_text(item) for item in column.array], type=pa.string())
-
-
-def _text(item: object) -> str | None:
-    """One Python object as text; NaN, NaT, foreign objects and integers too long to print are NULL.
-
-    What a class of somebody's makes of its own value is not asked: it could raise what no handler stops.
-    """
-    kind = next((one for one in type(item).__mro__ if one in WRITTEN), None)
-    if kind is None:
-        return None
-    known = type(item).__module__.partition(".")[0] in KNOWN
-    try:
-        if bool(item != item if known else UNEQUAL[kind](item, item)):  # noqa: PLR0124 (NaN and NaT)
-            return None
-        written = str(item) if known else WRITTEN[kind](item)
-        return written.encode("utf-8", "backslashreplace").decode("utf-8")
-    except Exception:  # noqa: BLE001 (an object may be of anyone's class)
-        return None
-
-
-WRITTEN: dict[type, Callable[[Any], str]] = {
-    str: str.__str__,
-    bool: bool.__repr__,
-    int: int.__repr__,
-    float: float.__repr__,
-    decimal.Decimal: decimal.Decimal.__str__,
-    datetime.datetime: lambda moment: datetime.datetime.isoformat(moment, " "),
-    datetime.date: datetime.date.isoformat,
-    datetime.time: datetime.time.isoformat,
-}
-"""How a value of each class is written, whatever a class that is made of it says."""
-UNEQUAL: dict[type, Callable[[Any, Any], Any]] = {kind: vars(kind)["__ne__"] for kind in WRITTEN if kind is not bool}
-"""How two of them are compared."""
-KNOWN = ("builtins", "datetime", "decimal", "numpy", "pandas")
-"""Of whose classes that are made of these, what they say of themselves is right."""
+    return pa.array([text_of(item) for item in column.array], type=pa.string())

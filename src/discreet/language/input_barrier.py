@@ -25,7 +25,7 @@ Source
     Discreet's own trial on DuckDB, PostgreSQL and Spark: a filter `v > 5` on raw floats is not row-wise where a file's
     statistics ignore NaN. PARQUET-1246, of NaN in the statistics of Parquet's C++ writer.
 Mutant
-    nan-through: all that is not below is taken to be within or above; killed by test_hostile_reals_become_null_or_bounds.
+    nan-through: what is neither within nor below is above; killed by test_hostile_reals_become_null_or_bounds.
     reals-by-statistics: reals are compared as they are; killed by test_statistics_of_old_writers_clip_nothing.
     moments-by-statistics: timestamps are compared as they are; killed by
     test_statistics_of_old_writers_clip_nothing.
