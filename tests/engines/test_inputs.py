@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import gzip
 import math
-import uuid
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -157,37 +155,6 @@ def test_a_frame_of_other_types_alone_is_refused() -> None:
         DuckDB(pa.table({"other": pa.nulls(2)}), None)
 
 
-def test_objects_of_pandas_are_text_each_for_itself() -> None:
-    items = [1, "1", 1.5, True, None, math.nan, pd.NaT, pd.NA, Decimal("1.0"), Decimal("sNaN"), 10**5000, [1], {}, b"x"]
-    items += [datetime.date(2020, 1, 1), "\ud800", np.array([1, 2]), object()]
-    expected = ["1", "1", "1.5", "True", None, None, None, None, "1.0", None, None, None, None, None]
-    expected += ["2020-01-01", "\\ud800", None, None]
-    assert column(pd.DataFrame({"x": pd.Series(items, dtype=object)})) == expected
-
-
-def test_numbers_of_numpy_among_objects_are_as_pandas_has_them() -> None:
-    items = [np.float64(1.5), np.float64("nan"), np.str_("a"), pd.Timestamp("2020-01-01")]
-    items += [np.int64(5), np.uint8(3), np.float32("nan"), np.float32(0.1), np.bool_(True), np.datetime64("NaT")]  # noqa: FBT003 (a value)
-    expected = ["1.5", None, "a", "2020-01-01 00:00:00", "5", "3", None, "0.1", "True", None]
-    assert column(pd.DataFrame({"x": pd.Series(items, dtype=object)})) == expected
-
-
-def test_people_who_are_uuids_of_python_count() -> None:
-    """As DuckDB and psycopg give them to pandas."""
-    data = pd.DataFrame({"id": [uuid.UUID(int=i) for i in range(40)]})
-    assert column(data.rename(columns={"id": "x"}))[1] == "00000000-0000-0000-0000-000000000001"
-    table = dp.protect(data, unit="id", max_rows=1, budget=dp.Budget(epsilon=10**6), name="people")
-    assert table.agg(n=lambda t: t.count()).release(epsilon=10**5)["n"].tolist() == [40]
-
-
-def test_text_of_pandas_with_surrogates_is_text() -> None:
-    assert column(pd.DataFrame({"x": pd.array(["a", "\ud800", None], dtype="string[python]")})) == [
-        "a",
-        "\\ud800",
-        None,
-    ]
-
-
 @pytest.mark.parametrize(
     "frame",
     [pd.DataFrame({"x": np.array([1j, 2])}), pl.DataFrame({"x": pl.Series([2**100], dtype=pl.Int128)})],
@@ -229,44 +196,6 @@ def test_text_that_is_utf_8_is_not_copied() -> None:
     column = pa.chunked_array([pa.array(["é", None, ""])])
     [chunk] = inputs.as_arrow(pa.table({"t": column}))["t"].chunks
     assert chunk.buffers()[2].address == column.chunk(0).buffers()[2].address
-
-
-class Spiteful(str):
-    """A text that says of itself what ends the program."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        raise SystemExit
-
-    __repr__ = __str__
-
-
-class Unequal(str):
-    """A text that cannot be compared."""
-
-    __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]  # as an object of anyone's class may have it
-
-    def __eq__(self, other: object) -> bool:
-        raise SystemExit
-
-    __ne__ = __eq__
-
-
-class Hidden:
-    """An object that does not say what it is."""
-
-    @property  # type: ignore[misc]  # as an object of anyone's class may have it
-    def __class__(self) -> type:
-        raise SystemExit
-
-
-@pytest.mark.parametrize(("kind", "text"), [(Spiteful, "b"), (Unequal, "b"), (Hidden, None)])
-def test_objects_are_not_asked_what_they_are(kind: type, text: str | None) -> None:
-    held = np.empty(3, dtype=object)
-    held[0], held[1], held[2] = "a", kind() if kind is Hidden else kind("b"), "c"
-    assert column(pd.DataFrame({"x": pd.Series(held, dtype=object)})) == ["a", text, "c"]
 
 
 def test_names_that_are_one_as_text_are_refused() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import uuid
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 
 def text_of(item: object) -> str | None:
@@ -29,6 +29,8 @@ def text_of(item: object) -> str | None:
         return None
 
 
+UUID = type(pa.scalar(bytes(16), pa.uuid()).as_py())
+"""Python's own, whose module can make random ones."""
 WRITTEN: dict[type, Callable[[Any], str]] = {
     str: str.__str__,
     bool: bool.__repr__,
@@ -38,7 +40,7 @@ WRITTEN: dict[type, Callable[[Any], str]] = {
     datetime.datetime: lambda moment: datetime.datetime.isoformat(moment, " "),
     datetime.date: datetime.date.isoformat,
     datetime.time: datetime.time.isoformat,
-    **dict.fromkeys((uuid.UUID, np.bool_, np.integer, np.float16, np.float32, np.longdouble, np.datetime64), str),
+    **dict.fromkeys((UUID, np.bool_, np.integer, np.float16, np.float32, np.longdouble, np.datetime64), str),
 }
 """How a value of each class is written, whatever a class that is made of it says."""
 UNEQUAL: dict[type, Callable[[Any, Any], Any]] = {
