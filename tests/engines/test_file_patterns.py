@@ -79,6 +79,20 @@ def test_parquet_columns_go_by_their_names(tmp_path: Path) -> None:
 
 
 WRITERS = {"csv": as_csv, "parquet": as_parquet}
+
+
+def as_folder(path: Path) -> None:
+    """A folder of files of the same columns, as Spark writes one."""
+    path.unlink()
+    path.mkdir()
+    WRITERS[path.suffix[1:]](path / f"part{path.suffix}")
+
+
+def as_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 OTHERS: dict[str, list[Callable[[Path], object]]] = {
     "csv": [
         lambda path: as_csv(path, ("amount", "person")),
@@ -86,12 +100,16 @@ OTHERS: dict[str, list[Callable[[Path], object]]] = {
         lambda path: path.write_text(""),
         lambda path: path.write_bytes(gzip.compress(b"person,amount\n1,1\n")),
         lambda path: path.unlink(),
+        as_folder,
+        as_pipe,
     ],
     "parquet": [
         lambda path: as_parquet(path, ("amount",)),
         lambda path: as_parquet(path, kind=pa.string()),
         lambda path: path.write_text("no Parquet"),
         lambda path: path.unlink(),
+        as_folder,
+        as_pipe,
     ],
 }
 

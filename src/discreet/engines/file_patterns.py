@@ -21,6 +21,8 @@ Source
 Mutant
     columns-are-taken-on-trust: a file that has changed is read as if it had not; killed by
     test_a_file_with_other_columns_is_refused.
+    folders-in-place-of-files: a folder that has taken the place of a file is read; killed by
+    test_a_file_with_other_columns_is_refused.
     links-of-folders: a link to a folder is not looked at; killed by test_a_folder_that_is_turned_away_and_back.
     files-change-while-they-are-read: states are not compared afterwards; killed by
     test_a_change_during_the_look_is_refused.
@@ -167,8 +169,12 @@ UNREADABLE = (OSError, EOFError, csv.Error)
 
 
 def _state(path: str) -> State:
-    """What changes whenever a file is written or replaced, or the link to it."""
+    """What changes whenever a file is written or replaced, or the link to it; of files alone: in a folder that has
+    taken the place of one, what is written does not show, and what waits for a writer would keep a look waiting.
+    """
     found = os.stat(path)  # noqa: PTH116 (of an absolute path)
+    if not stat.S_ISREG(found.st_mode):
+        raise FilesChanged
     file = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     return (*file, *_links(path))
 
