@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -122,6 +123,22 @@ def test_a_token_is_not_sent_in_the_open(url: Any) -> None:
     with pytest.raises(InvalidParameter):
         dp.connect(url, token="x")  # noqa: S106 (no secret)
     assert checked_url("http://[::1]:8000/") == "http://[::1]:8000"
+
+
+def test_a_proxy_is_not_shown_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the environment would be sent what is asked of this machine, by a listener that stands for it."""
+    monkeypatch.setattr(service_connection, "FIRST_PAUSE", 0)
+    monkeypatch.setattr(service_connection, "TIMEOUT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as proxy, socket.create_server(("127.0.0.1", 0)) as closed:
+        proxy.settimeout(0)
+        for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        port = closed.getsockname()[1]
+        closed.close()
+        with dp.connect(f"http://127.0.0.1:{port}", token="x") as here, pytest.raises(ServiceUnreachable):  # noqa: S106 (no secret)
+            here.datasets()
+        with pytest.raises(BlockingIOError):
+            proxy.accept()
 
 
 @pytest.mark.long

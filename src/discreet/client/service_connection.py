@@ -78,7 +78,11 @@ class ServiceConnection:
         headers = {"Authorization": f"Bearer {token}"}
         self.latest: dict[str, Any] | None = None
         """The release that ended last, as its service shows it: its id, its cost, and whether it was charged."""
-        self._client = httpx.Client(base_url=f"{self._url}/api/v1", headers=headers, timeout=TIMEOUT)
+        # Over http nothing leaves this machine: a proxy of the environment would be shown the token.
+        is_open = urlsplit(self._url).scheme == "http"
+        self._client = httpx.Client(
+            base_url=f"{self._url}/api/v1", headers=headers, timeout=TIMEOUT, trust_env=not is_open
+        )
 
     def __repr__(self) -> str:
         return f"<connection to {self._url}>"
