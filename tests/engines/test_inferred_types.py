@@ -30,17 +30,22 @@ GUESSED = {
     "a file that a join begins with": "CREATE VIEW seen AS SELECT f.* FROM '{csv}' AS f JOIN stored ON true",
     "a file behind a comma": "CREATE VIEW seen AS SELECT f.* FROM stored, '{json}' AS f",
     "a file by its name": "CREATE VIEW seen AS FROM query_table('{csv}')",
-    "a query of a text": "CREATE VIEW seen AS FROM query('FROM ''{csv}''')",
+    "a query of a text": "CREATE VIEW seen AS FROM query('FROM ''{text}''')",
+    "a query of a calculated text": "CREATE VIEW seen AS FROM query('FROM read_' || 'csv(''{text}'')')",
+    "files by their names": "CREATE VIEW seen AS FROM query_table(['{csv}'])",
+    "a macro for names": "CREATE MACRO own(t) AS TABLE FROM query_table(t); CREATE VIEW seen AS FROM own('{csv}')",
+    "a macro, folders": "CREATE MACRO own(t) AS TABLE FROM read_parquet(t); CREATE VIEW seen AS FROM own('{folders}')",
+    "a calculated pattern": "CREATE VIEW seen AS FROM read_parquet('{folder}/' || '*' || '/*.parquet')",
+    "one of several": "CREATE VIEW seen AS FROM read_parquet(['{folder}/site=1/visits.parquet', '{folder}/site=1'])",
+    "a folder by an address": "CREATE VIEW seen AS FROM read_parquet('file://{folder}/site=1')",
+    "a folder of the user's": "CREATE VIEW seen AS FROM read_parquet('~/site=1')",
+    "a file that a text calls stated": "CREATE VIEW seen AS FROM read_csv('{csv}') WHERE 'auto_detect = false' <> ''",
+    "folders that a text calls stated": "CREATE VIEW seen AS FROM read_parquet('{folders}') WHERE 'hive_types' <> ''",
     "folders behind a comma": "CREATE VIEW seen AS SELECT f.* FROM stored, '{folders}' AS f",
     "folders that a join begins with": "CREATE VIEW seen AS SELECT f.* FROM '{folders}' AS f JOIN stored ON true",
     "folders at any depth": "CREATE VIEW seen AS FROM read_parquet('{folder}/site=1/**')",
     "a folder": "CREATE VIEW seen AS FROM read_parquet('{folder}/site=1')",
     "what a variable holds": "SET VARIABLE p = '{folders}'; CREATE VIEW seen AS FROM read_parquet(getvariable('p'))",
-    "a path that is put together": "CREATE VIEW seen AS FROM read_parquet('{folder}/*' || '/*.parquet')",
-    "a text that is put together": "CREATE VIEW seen AS FROM query('FROM ' || '''{csv}''')",
-    "a macro of a path": "CREATE MACRO own(p) AS TABLE FROM read_parquet(p); CREATE VIEW seen AS FROM own('{folders}')",
-    "a word in a text": "CREATE VIEW seen AS FROM read_csv('{csv}') WHERE 'auto_detect = false' <> ''",
-    "a word in a text beside folders": "CREATE VIEW seen AS FROM read_parquet('{folders}') WHERE 'hive_types' <> ''",
     "one of two": "CREATE VIEW seen AS FROM read_csv('{csv}', {columns}) UNION ALL FROM read_csv('{csv}')",
 }
 STATED = {
@@ -51,24 +56,29 @@ STATED = {
     "folders of stated types": "CREATE VIEW seen AS FROM read_parquet('{folders}', hive_types = {{'site': TEXT}})",
     "no folders": "CREATE VIEW seen AS FROM read_parquet('{folders}', hive_partitioning = false)",
     "one folder": "CREATE VIEW seen AS FROM read_parquet('{folder}/site=1/*.parquet')",
+    "a column named query": "CREATE VIEW seen AS SELECT *, visits AS query, (visits + 1) AS more FROM stored",
+    "a reader in a text": "CREATE VIEW seen AS SELECT *, 'from read_csv(''*/*.parquet'')' AS note FROM stored",
     "a variable, and no folders": "SET VARIABLE p = '{folder}/site=1/visits.parquet'; "
     "CREATE VIEW seen AS FROM read_parquet(getvariable('p'), hive_partitioning = false)",
-    "a query": "CREATE VIEW seen AS FROM query('FROM stored')",
     "a macro of that name, too": "CREATE MACRO read_own(n) AS TABLE FROM stored; CREATE VIEW seen AS FROM read_own(5)",
     "a macro of that name": "CREATE MACRO read_json(t) AS TABLE FROM stored; CREATE VIEW seen AS FROM read_json('t')",
 }
 
 
-def seen(made: str, folder: Path, rows: str = "1,3\n2,5\n") -> ibis.Table:
-    """What a statement makes of a file."""
+def seen(made: str, above: Path, rows: str = "1,3\n2,5\n") -> ibis.Table:
+    """What a statement makes of a file, below a folder whose name has what texts and calls end with."""
+    folder = above / "Tom's (1) data"
+    folder.mkdir(exist_ok=True)
     (folder / "visits.csv").write_text(f"person,visits\n{rows}")
     (folder / "visits.json").write_text('{"person": 1, "visits": 3}\n')
     (folder / "site=1").mkdir(exist_ok=True)
     pq.write_table(pa.table({"person": [1], "visits": [3]}), folder / "site=1" / "visits.parquet")
     connection = ibis.duckdb.connect()
     connection.raw_sql("CREATE TABLE stored (person BIGINT, visits BIGINT)")
-    places = {"csv": folder / "visits.csv", "json": folder / "visits.json", "folder": folder}
-    places["folders"] = folder / "*" / "*.parquet"
+    found = {"csv": folder / "visits.csv", "json": folder / "visits.json", "folder": folder}
+    found["folders"] = folder / "*" / "*.parquet"
+    places = {name: str(place).replace("'", "''") for name, place in found.items()}
+    places["text"] = places["csv"].replace("'", "''")
     for one in made.format(**places, columns=COLUMNS).split("; "):
         connection.raw_sql(one)
     return connection.table("seen")
@@ -79,7 +89,8 @@ def protected(table: ibis.Table) -> dp.PrivateTable:
 
 
 @pytest.mark.parametrize("made", GUESSED.values(), ids=GUESSED)
-def test_a_view_that_guesses_types_is_refused(made: str, tmp_path: Path) -> None:
+def test_a_view_that_guesses_types_is_refused(made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "Tom's (1) data"))
     with pytest.raises(dp.InvalidParameter, match="columns whose types are stated"):
         protected(seen(made, tmp_path))
 

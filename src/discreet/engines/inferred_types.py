@@ -2,21 +2,21 @@
 
 Claim
     `takes_types_from_rows` is true of a table that is made of a view, a query or a macro in whose text DuckDB's readers
-    of CSV, JSON and Excel files, of pandas frames, or of folders named like `site=1`, find out types by themselves, or
-    of whose files the text does not say which they are; and of one of SQLite's, whose columns state types that its rows
-    need not have.
+    of CSV, JSON and Excel files, of pandas frames, or of folders named like `site=1`, find out types by themselves; and
+    of one of SQLite's, whose columns state types that its rows need not have.
 Requires
-    Readers that go by DuckDB's names; an extension may have others. Patterns for folders that are written as one text.
+    Readers that go by DuckDB's names; an extension may have others.
 Relies on
     DuckDB's own text of a view and of a macro. Under `auto_detect = false` a reader has the columns that it is given.
 Proof
     Such a reader looks into the rows whenever the view is read. One row with "abc" makes a column of numbers one of
     texts: `protect` then refuses its bounds, a question that was good is refused, and a table that was protected is
     refused for its other types. All of that can be seen for nothing. One person in a folder `site=abc` beside `site=1`
-    does the same. In SQLite a row with "abc" stays in a column of numbers, and every release would fail, after its
-    charge. Where a pattern names no folder, or a path a file, folders have the names that are written. A
-    view that is named in another one, or a macro in a view, is in the text by its name; each text is looked for names
-    until no new one is found.
+    does the same. What `query` and `query_table` read, and a path that is calculated, cannot be seen. In SQLite a row
+    with "abc" stays in a column of numbers, and every release would fail, after its charge. Where a pattern names no
+    folder, or a path a file, folders have the names that are written. A view that is named in another one, or a macro
+    in a view, is in the text by its name; each text is looked for names until no new one is found. Texts and names are
+    told from the rest of a view by their quotes, whatever quotes and parentheses are in them.
 Rounding
     None.
 Source
@@ -30,7 +30,7 @@ Mutant
     rows-of-any-type: a table of SQLite's is taken; killed by test_a_table_of_sqlite_is_refused.
     folders-by-their-names: a path that names a folder is taken for a file; killed by
     test_a_view_that_guesses_types_is_refused.
-    files-that-no-text-names: a reader of what a variable holds is taken; killed by
+    paths-are-known-late: a path that is calculated is taken for a file; killed by
     test_a_view_that_guesses_types_is_refused.
     types-by-rows-further-down: a view is looked into, and those that it names are not; killed by
     test_a_view_that_guesses_types_is_refused.
@@ -54,27 +54,27 @@ MACROS = """
 SELECT function_name, macro_definition FROM duckdb_functions() WHERE macro_definition IS NOT NULL AND NOT internal
 """
 CALLS = re.compile(
-    r"\b((?:read_csv|read_json|read_ndjson)(?:_auto)?|read_xlsx|pandas_scan|sqlite_scan|sqlite_query)\W*\(",
+    r"\b((?:read_csv|read_json|read_ndjson)(?:_auto)?|read_xlsx|pandas_scan|sqlite_scan|sqlite_query"
+    r"|query(?:_table)?(?=\())\"?\s*\(",
     re.IGNORECASE,
 )
-"""The readers that find out types."""
+"""The readers that find out types, and what reads a text as a query or as the name of a table."""
 STATED = re.compile(r"\bauto_detect\W+false\b", re.IGNORECASE)
-READS = re.compile(r"\b(read_\w+|parquet_scan)\W*\(", re.IGNORECASE)
-QUERIES = re.compile(r"\bquery(?:_table)?\W*\(", re.IGNORECASE)
-TEXT = re.compile(r"'(?:[^']|'')*'")
-PATHS = re.compile(rf"(?:\[|list_value\()?{TEXT.pattern}(?:, {TEXT.pattern})*[\])]?\s*[,)]", re.IGNORECASE)
-"""What is read, where the view says it: not what a variable holds, and nothing that is put together."""
-IN_FOLDERS = re.compile(r"(['\"])[^'\"]*(?:[*?\[][^'\"]*[/\\]|\*\*)[^'\"]*\1")
-"""A pattern for names of folders, such as `'visits/*/*.parquet'`: `site=1` among them is a column."""
+READS = re.compile(r"\b(read_\w+|parquet_scan)\"?\s*\(", re.IGNORECASE)
+IN_FOLDERS = re.compile(r"[*?\[].*[/\\]|\*\*", re.DOTALL)
+"""A pattern for names of folders, such as `visits/*/*.parquet`: `site=1` among them is a column."""
 FOLDERS_STATED = re.compile(r"\bhive_types\b|\bhive_(?:partitioning|types_autocast)\W+(?:false|0)\b", re.IGNORECASE)
 FILES = re.compile(
-    r"(?:\"|\b(?:from|join|query|query_table)\W+')"
-    r"(?:[^'\"]*\.(?:csv|tsv|jsonl?|ndjson|xlsx)(?:\.\w+)?|[^'\"]*[*?\[][^'\"]*[/\\][^'\"]*\.parquet)['\"]",
-    re.IGNORECASE,
+    r"\.(?:csv|tsv|jsonl?|ndjson|xlsx)(?:\.\w+)?\"$|[*?\[].*[/\\].*\.parquet\"$", re.IGNORECASE | re.DOTALL
 )
-"""A file, or a pattern for folders, in the place of a table, for which DuckDB calls its reader. In DuckDB's own text it
-is a name in double quotes, wherever it stands; what `query` and `query_table` read is a text.
+"""The end of a name that is a file, or a pattern for folders, for which DuckDB calls its reader: in its own text, a
+name in double quotes, wherever it stands.
 """
+QUOTED = re.compile(r"\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*'")
+"""A name or a text, with whatever quotes are in it."""
+TEXTS = re.compile(r"(?:(?:\w+\.)?list_value\(|\[)?(?:'+(?:, )?)+[)\]]?", re.IGNORECASE)
+"""A path, or a list of them, once texts are hidden."""
+OF_THIS_MACHINE = re.compile(r"file:(?://(?:localhost)?)?(?=/)")
 
 
 LOOSE = "SELECT database_name FROM duckdb_databases() WHERE type = 'sqlite'"
@@ -116,23 +116,39 @@ def _as_printed(query: str) -> str:
     try:
         return sqlglot.parse_one(query, read="duckdb").sql("duckdb", comments=False)
     except sqlglot.errors.SqlglotError:
-        return STATED.sub("", query)  # it may be in a comment
+        return STATED.sub("", query.replace("'", '"'))  # which may be in a comment
 
 
 def _guesses(text: str, macros: set[str]) -> bool:
-    calls = [name for name in CALLS.findall(text) if name.lower() not in macros]
-    if len(calls) > len(STATED.findall(TEXT.sub("", text))) or FILES.search(text):
+    plain = QUOTED.sub(lambda one: one[0] if one[0][0] == '"' else "'" * len(one[0]), text)
+    if any(FILES.search(name) for name in QUOTED.findall(plain)):
         return True
-    if not all(map(PATHS.match, QUERIES.split(text)[1:])):
+    calls, reads = ([n.end() for n in kind.finditer(plain) if n[1].lower() not in macros] for kind in (CALLS, READS))
+    if any(not STATED.search(plain, start, _end(plain, start)) for start in calls):
         return True
-    _, *parts = READS.split(text)
-    read = [one for name, one in zip(parts[::2], parts[1::2], strict=True) if name.lower() not in macros]
-    return any(_in_folders(one) and not FOLDERS_STATED.search(TEXT.sub("", one)) for one in read)
+    return any(_in_folders(text, plain, start) for start in reads)
 
 
-def _in_folders(read: str) -> bool:
-    """Whether a reader is given a pattern for folders, or a folder, which DuckDB reads with all that are in it; or
-    what the text does not say.
+def _end(plain: str, start: int, ends: str = ")") -> int:
+    """Where a call's arguments end, or the first of them."""
+    depth = 0
+    for one in re.finditer(r"\"(?:[^\"]|\"\")*\"|[()\[\],]", plain[start:]):
+        if depth == 0 and one[0] in ends:
+            return start + one.start()
+        depth += (one[0] in "([") - (one[0] in ")]")
+    return len(plain)
+
+
+def _in_folders(text: str, plain: str, start: int) -> bool:
+    """Whether a reader is given a pattern for folders, or a folder, which DuckDB reads with all that are in it; or what
+    is no path before it is calculated.
     """
-    named = re.findall(r"'([^']+)'", read.partition(")")[0])
-    return not PATHS.match(read) or IN_FOLDERS.search(read) is not None or any(map(os.path.isdir, named))
+    if FOLDERS_STATED.search(plain, start, _end(plain, start)):
+        return False
+    first = _end(plain, start, "),")
+    paths = [one[0][1:-1].replace("''", "'") for one in QUOTED.finditer(text[start:first])]
+    return not TEXTS.fullmatch(plain[start:first]) or any(IN_FOLDERS.search(one) or _is_folder(one) for one in paths)
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(os.path.expanduser(OF_THIS_MACHINE.sub("", path)))  # noqa: PTH111, PTH112 (of any text)
