@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import ibis
@@ -149,12 +150,24 @@ def test_names_are_alike_in_any_case_as_they_are_for_duckdb() -> None:
     assert counts == [5, 7]
 
 
-def test_a_temporary_table_takes_no_place_in_a_view() -> None:
+SEEN: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "a view": ("CREATE VIEW seen AS SELECT * FROM Visits", lambda one: one.table("seen")),
+    "a macro": (
+        "CREATE MACRO k() AS (SELECT count(*) FROM Visits); CREATE VIEW seen AS SELECT 1 AS v FROM range(9) WHERE range < k()",
+        lambda one: one.table("seen"),
+    ),
+    "a query": ("SELECT 1", lambda one: one.sql("SELECT * FROM Visits", schema={"v": "int32"})),
+}
+
+
+@pytest.mark.parametrize("by", SEEN)
+def test_a_temporary_table_takes_no_place_in_a_view(by: str) -> None:
     """DuckDB finds the names in a view anew at each look: one that would find another table is refused, uncharged."""
     connection = ibis.duckdb.connect()
     connection.con.execute("CREATE TABLE visits AS SELECT 1 AS v FROM range(5); CREATE TEMP TABLE before AS SELECT 1")
-    connection.con.execute("CREATE VIEW seen AS SELECT * FROM Visits")
-    table = dp.protect(connection.table("seen"), unit=dp.ROW, budget=dp.Budget(epsilon=10**7), name="seen")
+    made, seen = SEEN[by]
+    connection.con.execute(made)
+    table = dp.protect(seen(connection), unit=dp.ROW, budget=dp.Budget(epsilon=10**7), name="seen")
     connection.con.execute("CREATE TEMP TABLE other AS SELECT 1 AS v")
     assert table.count().release(epsilon=10**6).to_pyarrow()["count"][0].as_py() == 5
     connection.con.execute("CREATE TEMP TABLE visits AS SELECT 1 AS v FROM range(2)")

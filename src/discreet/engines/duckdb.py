@@ -19,6 +19,7 @@ from discreet.engines.duckdb_names import (
     is_stored,
     is_taken,
     keeps_rows,
+    queries_of,
     relations,
     temporary_names,
     written,
@@ -64,7 +65,7 @@ class DuckDB(Connected):
         super().__init__(found.backend, found.table, found.backend.con)
         self._unreadable, self._files, self._merged = found.unreadable, found.files, found.merged
         self._is_curators = isinstance(data, ir.Table)
-        self._raw_written = str(self._backend.compile(self._raw))
+        self._raw_written, self._queries = str(self._backend.compile(self._raw)), queries_of(self._raw)
         self._protected_settings = self._settings_at_first() if self._is_curators else {}
         known = self._with_lock(relations) if self._is_curators else []
         self._of_views = self._is_curators and not self._with_lock(lambda raw: is_stored(self._raw, raw, known))
@@ -258,7 +259,7 @@ class DuckDB(Connected):
 
     def _check_names(self, known: Collection[Relation] | None = None) -> None:
         """Refuses names that mean something else by now; `known` are the relations, where they have been read."""
-        if self._of_views and hidden(self._backend.con, self._temporary, known):
+        if self._of_views and hidden(self._backend.con, self._temporary, known, self._queries):
             raise FilesChanged
 
     def _with_lock(self, found: Callable[[Any], Found]) -> Found:

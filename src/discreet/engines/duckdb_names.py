@@ -36,6 +36,10 @@ SELECT function_name FROM duckdb_functions()
 WHERE macro_definition IS NOT NULL AND (NOT internal OR macro_definition ILIKE '%unnest%')
 """
 """What may give no row, or several, in place of one, or stand for a function that reads files."""
+OWN_MACROS = """
+SELECT function_name, macro_definition FROM duckdb_functions() WHERE macro_definition IS NOT NULL AND NOT internal
+"""
+"""Those of the curator's, and how they are written."""
 OWN_STORAGE = "SELECT database_name FROM duckdb_databases() WHERE type = 'duckdb'"
 """The databases whose tables are DuckDB's own."""
 SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -91,7 +95,7 @@ def is_stored(table: ir.Table, raw: Any, known: Iterable[Relation]) -> bool:
     """Whether it is made of DuckDB's own tables alone, whose statistics are DuckDB's own; not of views, which may read
     files, or of tables of another system.
     """
-    if table.op().find((ops.SQLQueryResult, ops.SQLStringView)):
+    if queries_of(table):
         return False
     own = {name for [name] in raw.execute(OWN_STORAGE).fetchall()}
     return all(text is None and place[0] in own for place, text in written(table, known).items())
@@ -155,8 +159,11 @@ def temporary_names(known: Iterable[Relation]) -> frozenset[str]:
     return frozenset(name for name in names if not name.startswith(OURS))
 
 
-def hidden(raw: Any, before: frozenset[str], known: Collection[Relation] | None = None) -> bool:
-    """Whether a temporary name is new and stands in the text of a view, which may have meant something else by it.
+def hidden(
+    raw: Any, before: frozenset[str], known: Collection[Relation] | None = None, queries: Iterable[str] = ()
+) -> bool:
+    """Whether a temporary name is new and stands in the text of a view, of a macro, which a view may name, or of one of
+    some queries, which may have meant something else by it.
 
     `known` are the relations of the connection, where they have just been read.
     """
@@ -165,8 +172,13 @@ def hidden(raw: Any, before: frozenset[str], known: Collection[Relation] | None 
     if not new:
         return False
     known = relations(raw) if known is None else known
-    views = [one for one in known if one.written and one.name.translate(SMALL) not in new]
-    return are_named(new, [str(one.written) for one in views])
+    views = [str(one.written) for one in known if one.written and one.name.translate(SMALL) not in new]
+    return are_named(new, [*views, *(text for _, text in raw.execute(OWN_MACROS).fetchall()), *queries])
+
+
+def queries_of(table: ir.Table) -> list[str]:
+    """The texts of SQL that it is made of."""
+    return [str(one.query) for one in table.op().find((ops.SQLQueryResult, ops.SQLStringView))]
 
 
 def are_named(names: Iterable[str], views: Iterable[str]) -> bool:

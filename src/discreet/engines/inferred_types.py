@@ -43,16 +43,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-import ibis.expr.operations as ops
 import ibis.expr.types as ir
 import sqlglot
 
-from discreet.engines.duckdb_names import Relation, are_named, written
+from discreet.engines.duckdb_names import OWN_MACROS, Relation, are_named, queries_of, written
 from discreet.errors import InvalidParameter, expected
 
-MACROS = """
-SELECT function_name, macro_definition FROM duckdb_functions() WHERE macro_definition IS NOT NULL AND NOT internal
-"""
 CALLS = re.compile(
     r"\b((?:read_csv|read_json|read_ndjson)(?:_auto)?|read_xlsx|pandas_scan|sqlite_scan|sqlite_query"
     r"|query(?:_table)?(?=\())\"?\s*\(",
@@ -84,7 +80,7 @@ LOOSE = "SELECT database_name FROM duckdb_databases() WHERE type = 'sqlite'"
 def check_types_are_stated(table: ir.Table, raw: Any, known: Iterable[Relation]) -> None:
     """Refuses a table of a connection whose columns have types that were found out from rows."""
     loose = {name for [name] in raw.execute(LOOSE).fetchall()}
-    if takes_types_from_rows(table, known, dict(raw.execute(MACROS).fetchall()), loose):
+    if takes_types_from_rows(table, known, dict(raw.execute(OWN_MACROS).fetchall()), loose):
         cure = (
             "dp.protect('visits.csv', schema={'person': 'int64'}) reads a file, and dp.protect(frame) a frame. In a "
             "view, write read_csv('visits.csv', auto_detect = false, columns = {'person': 'BIGINT'}), and of folders "
@@ -100,8 +96,7 @@ def takes_types_from_rows(
 ) -> bool:
     """Whether a table is made of something that a reader finds out the types of, or of a `loose` database."""
     every = list(known)
-    queries = [_as_printed(str(one.query)) for one in table.op().find((ops.SQLQueryResult, ops.SQLStringView))]
-    texts = [*filter(None, written(table, every).values()), *queries]
+    texts = [*filter(None, written(table, every).values()), *map(_as_printed, queries_of(table))]
     left = {**{one.name: one.written for one in every if one.written}, **macros}
     while found := [name for name in left if are_named([name], texts)]:
         texts += [str(left.pop(name)) for name in found]
