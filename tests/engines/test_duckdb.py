@@ -153,7 +153,7 @@ def test_names_are_alike_in_any_case_as_they_are_for_duckdb() -> None:
 SEEN: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "a view": ("CREATE VIEW seen AS SELECT * FROM Visits", lambda one: one.table("seen")),
     "a macro": (
-        "CREATE MACRO k() AS (SELECT count(*) FROM Visits); CREATE VIEW seen AS SELECT 1 AS v FROM range(9) WHERE range < k()",
+        "CREATE MACRO k() AS (SELECT count(*) FROM Visits); CREATE VIEW seen AS FROM range(9) v(v) WHERE v < k()",
         lambda one: one.table("seen"),
     ),
     "a query": ("SELECT 1", lambda one: one.sql("SELECT * FROM Visits", schema={"v": "int32"})),
@@ -175,6 +175,35 @@ def test_a_temporary_table_takes_no_place_in_a_view(by: str) -> None:
         table.count().release(epsilon=10)
     connection.con.execute("DROP TABLE temp.visits")
     assert table.budget.spent.epsilon == 10**6
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE OR REPLACE TABLE visits (person BIGINT, cost VARCHAR)",
+        "CREATE OR REPLACE TABLE visits (person BIGINT, cost BIGINT)",
+        "CREATE OR REPLACE TABLE visits (cost DOUBLE, person BIGINT)",
+        "CREATE OR REPLACE TABLE visits (person BIGINT, price DOUBLE)",
+    ],
+)
+@pytest.mark.parametrize("step", [lambda one: one, lambda one: one.filter(one.person > 0), lambda one: one.union(one)])
+def test_a_table_that_was_named_before_it_changed_is_refused(made: str, step: Callable[[Any], Any]) -> None:
+    """Of a text that is taken for a number, one row decided whether each release failed, after its charge."""
+    connection = ibis.duckdb.connect()
+    connection.con.execute("CREATE TABLE visits (person BIGINT, cost DOUBLE)")
+    visits = connection.table("visits")
+    connection.con.execute(made)
+    facts: dict[str, Any] = {"unit": "person", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
+    with pytest.raises(dp.InvalidParameter, match="columns and types that its connection has now"):
+        dp.protect(step(visits), **facts)
+    assert "person" in dp.protect(step(connection.table("visits")), **facts).columns
+
+
+def test_a_query_that_states_other_types_is_refused() -> None:
+    connection = ibis.duckdb.connect()
+    stated = connection.sql("SELECT 1 AS person, 'a' AS cost", schema={"person": "int32", "cost": "float64"})
+    with pytest.raises(dp.InvalidParameter, match="columns and types that its connection has now"):
+        dp.protect(stated, unit="person", max_rows=1, budget=dp.Budget(epsilon=1))
 
 
 def test_nothing_is_left_in_the_callers_database() -> None:

@@ -49,6 +49,8 @@ UNPACKED_NOTE = "-- Instead of the one above, where a unit has more rows in a gr
 """What people read before the statement without packing."""
 COMPARED = dict.fromkeys((ops.Intersection, ops.Difference), with_computed_texts)
 """Steps that compare rows by the collations of the curator's columns, unless these are hidden from them."""
+STATING = (ops.DatabaseTable, ops.SQLQueryResult)
+"""What states columns and types of a connection."""
 Found = TypeVar("Found")
 MOST_NAMED = 1024
 """Statements of which it is remembered what they name."""
@@ -73,6 +75,8 @@ class DuckDB(Connected):
             self._with_lock(lambda raw: check_types_are_stated(self._raw, raw, known))
         self._temporary = temporary_names(known) if self._of_views else frozenset[str]()
         """The temporary names that the views of a table may mean."""
+        if self._is_curators:
+            self._check_stated_types()
         self._protected_types = hide_failure_details(self._types_at_first, charged=False) if self._is_curators else None
         """The columns of a table of the curator's connection, and their types, as DuckDB tells them."""
         self._unpacked = self._statements
@@ -281,6 +285,27 @@ class DuckDB(Connected):
             said = str(problem)
         cure = "settings are changed for each statement and restored; protect the table before SET lock_configuration."
         raise InvalidParameter(expected("a connection whose settings can be set", "connection", said, cure))
+
+    def _check_stated_types(self) -> None:
+        """Refuses a table of which DuckDB has other columns or types than its expression: it was made before they
+        changed, or a query states them. What is computed of a text as of a number would fail on some row.
+        """
+        leaves = {one: str(self._backend.compile(one.to_expr())) for one in self._raw.op().find(STATING)}
+
+        def described() -> dict[Any, list[tuple[str, Any]]]:
+            of_text = self._backend.compiler.type_mapper.from_string
+            with self._with_settings() as raw:
+                found = {one: raw.sql(statement) for one, statement in leaves.items()}
+                return {
+                    one: [(name, of_text(str(kind))) for name, kind in zip(had.columns, had.types, strict=True)]
+                    for one, had in found.items()
+                }
+
+        for one, had in hide_failure_details(described, charged=False).items():
+            if had != [(name, kind.copy(nullable=True)) for name, kind in one.schema.items()]:
+                cure = "make it anew, connection.table('visits'); to a query leave its types to DuckDB."
+                got = dict(one.schema.items())
+                raise InvalidParameter(expected("columns and types that its connection has now", "data", got, cure))
 
     def _types_at_first(self) -> list[tuple[Any, ...]]:
         with self._with_settings():
