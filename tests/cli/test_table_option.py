@@ -115,6 +115,22 @@ def test_what_a_declaration_says_is_not_said_twice(
     assert file.read_bytes() == before
 
 
+@pytest.mark.parametrize("output", ["orders.parquet", "none/../orders.parquet"])
+def test_a_table_on_the_way_to_the_unit_is_not_written_over(run: Run, file: Path, output: str) -> None:
+    pq.write_table(pa.table({"person": [1, 2], "owner": [7, 8]}), file.with_name("orders.parquet"))
+    before = file.with_name("orders.parquet").read_bytes()
+    file.with_name("none").mkdir()
+    via = '[[table.via]]\nsource = "orders.parquet"\non = { person = "person" }\n'
+    stated = (
+        f'[table]\nsource = "{file.name}"\nunit = "owner"\n{via}[table.limits]\nmax_rows = 5\n[budget]\nepsilon = 1\n'
+    )
+    file.with_name("lines.toml").write_text(stated, encoding="utf-8")
+    done = run("query", "--table", "lines.toml", "SELECT COUNT(*) FROM data", "--epsilon", "1", "--output", output)
+    assert done.exit_code == 2
+    assert "a file of its own" in flat(done.stderr)
+    assert file.with_name("orders.parquet").read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -18,6 +18,7 @@ from discreet.answers.release import Release
 from discreet.cli import option_values
 from discreet.cli.options import Format, QueryOptions
 from discreet.cli.standard_output import json_text
+from discreet.cli.table_option import declaration
 from discreet.cli.terminal_tables import rich_rows
 from discreet.errors import InvalidParameter, expected
 
@@ -121,7 +122,8 @@ def check_paths(asked: QueryOptions) -> None:
         check_streamed(asked)
     public = [text.partition("=")[2] for text in asked.public or ()]
     keys = option_values.key_file(asked.keys or ())
-    check_files(asked, kept=(asked.file, asked.ledger, asked.table, keys, *public))
+    on_the_way = () if asked.table is None else declaration(asked.table).via_places
+    check_files(asked, kept=(asked.file, asked.ledger, asked.table, keys, *public, *on_the_way))
 
 
 def check_files(asked: WrittenFiles, *, kept: Iterable[str | None]) -> None:

@@ -129,6 +129,11 @@ class DeclarationFile:
         return stated if stated is None or "://" in stated else str(self.folder / stated)
 
     @property
+    def via_places(self) -> tuple[str, ...]:
+        """Where the tables on the way to the unit lie, as paths; of those of connections they are those of no file."""
+        return tuple(str(self.folder / one["source"]) for one in self._get("via", []))
+
+    @property
     def keep_steps(self) -> str | None:
         """The folder for exact totals of steps, if they are to be kept."""
         stated: str | None = self.text.get("table", "keep_steps")
