@@ -33,11 +33,13 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from glob import glob
 from pathlib import Path
+from urllib.parse import unquote
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.given_values import path_of
@@ -46,6 +48,8 @@ MOST_STEPS = 1000
 """So many folders and links are on the way to a file, at most."""
 MAGIC = "*?["
 """What makes a pattern of a path."""
+PART = re.compile(r"[^=?\\\n]+=[^=?\\\n]+")
+"""A name and a value, as DuckDB reads them of a folder; it decodes %20, and fails at what is no UTF-8 then."""
 
 Columns = tuple[tuple[str, str], ...]
 """Names and types."""
@@ -144,7 +148,7 @@ def partitions(paths: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...
     ('zip',)
     """
     parts = [[part for part in Path(path).parts[:-1] if "=" in part] for path in paths]
-    odd = next((part for own in parts for part in own if part.count("=") > 1 or "" in part.split("=")), None)
+    odd = next((part for own in parts for part in own if not PART.fullmatch(part) or "\ufffd" in unquote(part)), None)
     if odd is not None:
         cure = "rename the folder, name=value, or leave the = out."
         raise InvalidParameter(expected("folders with one name and one value", "folder", odd, cure))
