@@ -33,3 +33,9 @@ def test_a_name_with_nul_is_refused(tmp_path: Path) -> None:
     for data in (rows, rows.to_batches()[0], rows.to_pandas(), tmp_path / "rows.parquet"):
         with pytest.raises(dp.InvalidParameter, match="column names without NUL"):
             dp.protect(data, unit="person", budget=dp.Budget(epsilon=1))
+
+
+def test_a_file_of_nothing_but_milliseconds_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"at": pa.array([0], pa.timestamp("ms"))}), tmp_path / "a.parquet")
+    with pytest.raises(dp.InvalidParameter, match=r"a column that can be read.*\n.*coerce_timestamps='us'"):
+        dp.protect(tmp_path / "a.parquet", unit=dp.ROW, budget=dp.Budget(epsilon=1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -101,3 +103,21 @@ def test_a_lazy_frame_that_fails_quotes_no_row() -> None:
         dp.protect(frame, unit="person", max_rows=1, budget=dp.Budget(epsilon=1))
     assert "hidden" not in str(caught.value)
     assert caught.value.__cause__ is caught.value.__context__ is None
+
+
+def test_what_is_too_long_for_a_name_is_refused() -> None:
+    """A table's text in place of its path, for example."""
+    for long in ("person,age\n" + "1,30\n" * 60, "*" * 300, "/".join(["folder"] * 700)):
+        for call in (dp.public, dp.public_keys):
+            with pytest.raises(dp.InvalidParameter, match="Hint: "):
+                call(long)
+        with pytest.raises(dp.InvalidParameter, match="Hint: "):
+            dp.protect(long, unit="person", max_rows=1, budget=dp.Budget(epsilon=9))
+
+
+@pytest.mark.parametrize("named", ["table.csv.zst", "table.csv.z*"])
+def test_what_is_named_like_a_packed_file_is_none_of_csv(named: str, tmp_path: Path) -> None:
+    """DuckDB would unpack it by its name, and fail with each release."""
+    (tmp_path / "table.csv.zst").write_text("person,visits\n1,2\n")
+    with pytest.raises(dp.InvalidParameter, match=r"unpack it; \.csv\.gz can be read"):
+        dp.protect(str(tmp_path / named), unit="person", schema={"person": "int64"}, budget=dp.Budget(epsilon=1))

@@ -24,7 +24,7 @@ def test_one_lock_for_one_connection() -> None:
 
 
 def test_other_connections_do_not_wait() -> None:
-    tables = [ibis.duckdb.connect().sql("SELECT 1 AS person", schema={"person": "int64"}) for _ in range(2)]
+    tables = [ibis.duckdb.connect().sql("SELECT 1::BIGINT AS person", schema={"person": "int64"}) for _ in range(2)]
     one, other = (DuckDB(table, None) for table in tables)
     assert one._lock is not other._lock
 
