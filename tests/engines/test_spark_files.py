@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.engines.spark_files import far_moments, far_when_stored, reader_refusal
+from discreet.engines.spark_files import far_moments, far_when_stored, guess_refusal, reader_refusal
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,8 @@ from discreet.engines.spark_files import far_moments, far_when_stored, reader_re
         ("binaryfile", {}),
         ("json", {"multiline": "true"}),
         ("json", {"mode": "failfast"}),
+        ("parquet", {"datetimerebasemode": "Exception"}),
+        ("parquet", {"int96rebasemode": "EXCEPTION"}),
         ("parquet", {"ignorecorruptfiles": "True"}),
         ("orc", {"ignoremissingfiles": "true"}),
     ],
@@ -26,10 +28,33 @@ def test_readers_that_one_row_can_stop(kind: str, options: dict[str, str]) -> No
 
 
 @pytest.mark.parametrize(
-    ("kind", "options"), [("json", {"multiline": "false"}), ("parquet", {"path": "x"}), ("text", {})]
+    ("kind", "options"),
+    [("json", {"multiline": "false"}), ("parquet", {"datetimerebasemode": "CORRECTED"}), ("text", {})],
 )
 def test_other_readers_are_taken(kind: str, options: dict[str, str]) -> None:
     assert reader_refusal(kind, options) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "stated", "folders"),
+    [
+        ("json", None, []),
+        ("json", None, ["site"]),
+        ("json", ["person"], ["site"]),
+        ("parquet", None, ["site"]),
+        ("orc", ["Site", "person"], ["site", "year"]),
+    ],
+)
+def test_types_that_nobody_stated(kind: str, stated: list[str] | None, folders: list[str]) -> None:
+    """They are those that the rows have, or that the names of folders have: one person makes them others."""
+    assert guess_refusal(kind, stated, folders).startswith("Expected columns whose types are stated, got files=")
+
+
+@pytest.mark.parametrize(
+    ("kind", "stated", "folders"), [("json", ["person"], []), ("parquet", None, []), ("parquet", ["Site"], ["site"])]
+)
+def test_types_that_are_stated(kind: str, stated: list[str] | None, folders: list[str]) -> None:
+    assert guess_refusal(kind, stated, folders) == ""
 
 
 def test_moments_that_may_be_far() -> None:

@@ -1,10 +1,10 @@
-"""Files behind a Spark table: readers that fail on a row, or pass over others because of it, are refused; columns with
-values that Spark may fail on are left out.
+"""Files behind a Spark table: readers that fail on a row, pass over others because of it, or find out types from it,
+are refused; columns with values that Spark may fail on are left out.
 
 Claim
     Where `found` says nothing, no row of a file that Spark's readers of Parquet, ORC, Avro, JSON or text read makes a
     look fail, or another row be passed over, by the moments or decimals in it, by its number of columns, or by a record
-    that is none.
+    that is none; and no type of a column depends on a row.
 Requires
     That files keep the types that they had when their names were first seen, and that no decimal in Parquet, ORC or
     Avro has more digits than its column states; that a source of somebody else's, a reader of Hive's, and a frame that
@@ -19,7 +19,11 @@ Proof
     numbers, and texts as texts. Of a JSON number such as 1e600000000 all digits are written out to make it a decimal,
     for which there may be no time or memory; other types are read without. A column whose own plan reads one is left
     out; so are all where that cannot be seen: behind a cache, or a sub-query. A line of CSV with more columns than
-    `maxColumns` raises; XML, and JSON of many lines, take the records after a bad one with it; FAILFAST raises for one.
+    `maxColumns` raises; XML, and JSON of many lines, take the records after a bad one with it; FAILFAST raises for one,
+    and a rebase mode EXCEPTION for one day of long ago, whatever the session's own mode is. Without a schema of the
+    reader's, the rows of JSON, and the values in the names of folders, decide of which types columns are: one
+    row makes a column of numbers one of texts, and a permanent view, which casts it back, fail. A stored table has its
+    types in the catalog.
 Rounding
     None.
 Source
@@ -30,13 +34,16 @@ Mutant
         test_types_of_files_that_are_read_as_others.
     far-moments-of-orc-are-read: ORC's moments are taken for harmless; killed by test_moments_that_may_be_far.
     decimals-of-json-are-read: those are taken for harmless; killed by test_decimals_of_json_are_left_out.
+    days-of-long-ago-raise: rebase modes of the reader are let be; killed by test_readers_that_one_row_can_stop.
+    json-guesses-types, folders-guess-types: types that nobody stated are taken; killed by
+        test_types_that_nobody_stated.
     readers-pass-over-rows: the reader's own options are let be; killed by test_readers_that_one_row_can_stop.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from discreet.errors import expected
@@ -46,6 +53,8 @@ DAYS = re.compile(r"\(DATE\)")
 NUMBERS = {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double"}
 TEXTS = ("string", "char", "varchar")
 PASSING_OVER = ("ignorecorruptfiles", "ignoremissingfiles")
+RAISING = {"mode": "FAILFAST", "datetimerebasemode": "EXCEPTION", "int96rebasemode": "EXCEPTION"}
+"""Options of readers that have one row raise."""
 WHOLE = ("csv", "xml", "binaryfile")
 """Formats of which one row or file can make all fail."""
 FAR = "a moment or decimal that Spark may fail on"
@@ -104,7 +113,7 @@ def found(session: Any, written: str, footers: Footers) -> Found:
                 )
             relation = _relation(leaf)
             if relation is not None:
-                words = reader_refusal(_format(relation), _options(relation))
+                words = reader_refusal(_format(relation), _options(relation)) or _guesses(relation)
                 if words:
                     return Found(words, ())
                 if _far(session, relation, footers):
@@ -129,9 +138,20 @@ def reader_refusal(kind: str, options: Mapping[str, str]) -> str:
         return expected(what, "files", kind, STORED)
     if kind == "json" and options.get("multiline", "").lower() == "true":
         return expected(what, "option of the reader", "multiLine", STORED)
-    if options.get("mode", "").upper() == "FAILFAST":
-        return expected(what, "option of the reader", "mode=FAILFAST", "read them without it.")
-    return ""
+    raising = [f"{name}={value}" for name, value in RAISING.items() if options.get(name, "").upper() == value]
+    return expected(what, "option of the reader", raising[0], "read them without it.") if raising else ""
+
+
+def guess_refusal(kind: str, stated: Iterable[str] | None, folders: Iterable[str]) -> str:
+    """The refusal of columns whose types no schema of the reader's states: those of JSON, and those that the names of
+    folders have the values of; empty if there are none.
+    """
+    known = {name.lower() for name in stated or ()}
+    guessed = kind if kind == "json" and stated is None else ""
+    if any(name.lower() not in known for name in folders):
+        guessed = "folders named for values"
+    cure = "state them, spark.read.schema('person LONG, site STRING').parquet('visits'), or " + STORED
+    return expected("columns whose types are stated", "files", f"{guessed}, without a schema", cure) if guessed else ""
 
 
 def far_moments(kind: str, columns: Mapping[str, str]) -> frozenset[str]:
@@ -158,9 +178,22 @@ def _alike(stored: str, read: str) -> bool:
     return stored == read or {stored, read} <= NUMBERS or all(of.startswith(TEXTS) for of in (stored, read))
 
 
+def _guesses(relation: Any) -> str:
+    """The refusal of a relation whose types Spark found out; a stored table has them in the catalog."""
+    index = relation.location().getClass()
+    while index is not None and index.getSimpleName() != "PartitioningAwareFileIndex":
+        index = index.getSuperclass()
+    if index is None:
+        return ""
+    schema = index.getDeclaredField("userSpecifiedSchema")  # which nothing else tells of
+    schema.setAccessible(True)
+    stated, folders = schema.get(relation.location()), _fields(relation.partitionSchema())
+    names = None if stated.isEmpty() else [str(one.name()) for one in _fields(stated.get())]
+    return guess_refusal(_format(relation), names, [str(one.name()) for one in folders])
+
+
 def _far(session: Any, relation: Any, footers: Footers) -> frozenset[str]:
-    kind, schema = _format(relation), relation.dataSchema()
-    fields = [schema.apply(i) for i in range(schema.length())]
+    kind, fields = _format(relation), _fields(relation.dataSchema())
     columns = {str(one.name()): str(one.dataType().catalogString()) for one in fields}
     files = footers.types(session, relation) if kind in ("parquet", "orc") else []
     if kind == "parquet" and any(files) and any(one.metadata().contains("parquet.field.id") for one in fields):
@@ -175,8 +208,7 @@ def _reads_far(session: Any, written: str, footers: Footers) -> bool:
         if kind == "InMemoryTableScanExec":
             return True
         if kind == "FileSourceScanExec":
-            read = leaf.requiredSchema()
-            names = {str(read.apply(i).name()).lower() for i in range(read.length())}
+            names = {str(one.name()).lower() for one in _fields(leaf.requiredSchema())}
             if names & {name.lower() for name in _far(session, leaf.relation(), footers)}:
                 return True
     return False
@@ -225,6 +257,10 @@ def _format(relation: Any) -> str:
     kind = relation.fileFormat()
     name = str(kind.getClass().getSimpleName())
     return "binaryfile" if name == "BinaryFileFormat" else str(kind.toString()).lower()
+
+
+def _fields(schema: Any) -> list[Any]:
+    return [schema.apply(i) for i in range(schema.length())]
 
 
 def _options(relation: Any) -> dict[str, str]:

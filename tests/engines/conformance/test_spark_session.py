@@ -232,6 +232,7 @@ def test_decimals_of_json_are_not_read(session: Any, tmp_path: Path) -> None:
         ("json", {"mode": "FAILFAST"}),
         ("json", {"ignoreMissingFiles": True}),
         ("parquet", {"ignoreCorruptFiles": True}),
+        ("parquet", {"datetimeRebaseMode": "EXCEPTION"}),
     ],
 )
 def test_readers_that_one_row_can_stop_are_refused(session: Any, tmp_path: Path, kind: str, options: Any) -> None:
@@ -243,6 +244,30 @@ def test_readers_that_one_row_can_stop_are_refused(session: Any, tmp_path: Path,
     if kind == "json":
         session.read.schema("person LONG, v DOUBLE").json(str(tmp_path / "made")).createOrReplaceTempView("made")
         protected(session, "made").agg(n=_.count()).release(epsilon=1)
+
+
+def test_types_that_spark_finds_out_are_refused(session: Any, tmp_path: Path) -> None:
+    """One row made a column of numbers one of texts, and a permanent view, which casts them back, fail at each look."""
+    rows = session.range(9).selectExpr("id AS person", "1.0D AS v", "id % 3 AS site")
+    folders, lines = str(tmp_path / "folders"), str(tmp_path / "lines")
+    rows.write.partitionBy("site").parquet(folders)
+    rows.write.json(lines)
+    for n, query in enumerate((f"json.`{lines}`", f"parquet.`{folders}`")):
+        session.sql(f"CREATE VIEW guessed_{n} AS SELECT * FROM {query}")  # noqa: S608 (of this test)
+    try:
+        for name in ("guessed_0", "guessed_1"):
+            with pytest.raises(dp.InvalidParameter, match="Expected columns whose types are stated"):
+                protected(session, name)
+    finally:
+        session.sql("DROP VIEW guessed_0")
+        session.sql("DROP VIEW guessed_1")
+    session.read.schema("person LONG, v DOUBLE, site STRING").parquet(folders).createOrReplaceTempView("stated")
+    rows.write.partitionBy("site").mode("overwrite").saveAsTable("stored")
+    try:
+        for name in ("stated", "stored"):
+            assert protected(session, name).agg(n=_.count()).release(epsilon=10**5).to_pandas()["n"].tolist() == [9]
+    finally:
+        session.sql("DROP TABLE stored")
 
 
 def test_bytes_that_are_no_text_are_null(session: Any) -> None:
