@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -94,6 +95,17 @@ def test_a_full_disk_leaves_no_streamed_answer_and_says_that_it_is_paid(
     assert done.exit_code == 2
     assert "the charge stays spent" in flat(done.stderr)
     assert not list(Path().glob("*out*"))
+
+
+def test_a_pipe_is_no_place_for_an_answer(ask: Run, ledger: Path) -> None:
+    """What is written to one waits for a reader, after the charge; here is one, which reads nothing."""
+    os.mkfifo("out.csv")
+    reader = os.open("out.csv", os.O_RDONLY | os.O_NONBLOCK)
+    done = ask("--output", "out.csv", epsilon="0.5")
+    os.close(reader)
+    assert done.exit_code == 2
+    assert "Expected a file that can be written, got output='out.csv'" in flat(done.stderr)
+    assert statement(ledger).entries == ()
 
 
 @pytest.mark.parametrize("goal", ["one of a pattern", "a hard link", "keys", "a public table"])

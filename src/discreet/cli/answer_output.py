@@ -140,7 +140,8 @@ def _check_path(option: str, text: str | None, ends: tuple[str, ...], kept: Iter
     path = Path(text)
     if path.suffix.lower() not in ends:
         raise InvalidParameter(expected(f"a file that ends in {', '.join(ends)}", option, text, "give it such a name."))
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+    place, fit = (path, path.is_file()) if path.exists() else (path.parent, path.parent.is_dir())
+    if not fit or not os.access(place, os.W_OK):
         raise InvalidParameter(expected("a file that can be written", option, text, "give another path."))
     for one in kept:
         if one is not None and _same(text, one):
