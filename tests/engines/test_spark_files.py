@@ -6,6 +6,8 @@ import pytest
 
 from discreet.engines.spark_files import far_moments, far_when_stored, guess_refusal, reader_refusal
 
+WHOLE_NUMBERS = ["tinyint", "smallint", "int", "bigint"]
+
 
 @pytest.mark.parametrize(
     ("kind", "options"),
@@ -80,3 +82,22 @@ def test_types_of_files_that_are_read_as_others() -> None:
     assert far_when_stored("orc", held, read) == {"a", "e"}
     unnamed = [("_col0", "int"), ("_col1", "date")]
     assert far_when_stored("orc", unnamed, {"person": "bigint", "day": "string"}) == {"day"}
+
+
+def test_numbers_of_parquet_that_are_read_as_others() -> None:
+    """Of 261 in 32 bits a column of 8 has 5, which no statistics of a file say; doubles are no whole numbers."""
+    forms = ["a", "a (INTEGER(16,true))", "a (INTEGER(8,true)) = 3", "a (INTEGER(16,false))", "a (INTEGER(32,false))"]
+    taken = {
+        form: [
+            of for of in WHOLE_NUMBERS if not far_when_stored("parquet", [("a", f"optional int32 {form}")], {"A": of})
+        ]
+        for form in forms
+    }
+    assert list(taken.values()) == [WHOLE_NUMBERS[2:], WHOLE_NUMBERS[1:], WHOLE_NUMBERS, WHOLE_NUMBERS[2:], ["bigint"]]
+    held = [
+        ("a", "optional double a"),
+        ("b", "required int64 b"),
+        ("c d", "optional int64 c d (TIMESTAMP(NANOS,true))"),
+    ]
+    assert far_when_stored("parquet", held, {"a": "double", "b": "bigint", "c d": "bigint", "e": "int"}) == frozenset()
+    assert far_when_stored("parquet", held, {"a": "bigint", "b": "double", "c d": "int"}) == {"a", "b", "c d"}

@@ -3,8 +3,8 @@ are refused; columns with values that Spark may fail on are left out.
 
 Claim
     Where `found` says nothing, no row of a file that Spark's readers of Parquet, ORC, Avro, JSON or text read makes a
-    look fail, or another row be passed over, by the moments or decimals in it, by its number of columns, or by a record
-    that is none; and no type of a column depends on a row.
+    look fail, or another row be passed over, by the moments, numbers or decimals in it, by its number of columns, or by
+    a record that is none; and no type of a column depends on a row.
 Requires
     That files keep the types that they had when their names were first seen, and that no decimal in Parquet, ORC or
     Avro has more digits than its column states; that a source of somebody else's, a reader of Hive's, and a frame that
@@ -18,12 +18,14 @@ Proof
     raises for some: a column that a footer has in another type than the relation is left out, but for numbers read as
     numbers, and texts as texts. Of a JSON number such as 1e600000000 all digits are written out to make it a decimal,
     for which there may be no time or memory; other types are read without. A column whose own plan reads one is left
-    out; so are all where that cannot be seen: behind a cache, or a sub-query. A line of CSV with more columns than
-    `maxColumns` raises; XML, and JSON of many lines, take the records after a bad one with it; FAILFAST raises for one,
-    and a rebase mode EXCEPTION for one day of long ago, whatever the session's own mode is. Without a schema of the
-    reader's, the rows of JSON, and the values in the names of folders, decide of which types columns are: one
-    row makes a column of numbers one of texts, and a permanent view, which casts it back, fail. A stored table has its
-    types in the catalog.
+    out; so are all where that cannot be seen: behind a cache, or a sub-query. Of 32 bits of Parquet Spark gives the
+    last 8 or 16 to a column of so many, and passes over the row groups in which the whole numbers are none of those
+    that are asked for: one row of a group brings back all others of it. Of other numbers than a column's it fails on
+    each file. Both are left out. A line of CSV with more columns than `maxColumns` raises; XML, and JSON of many lines,
+    take the records after a bad one with it; FAILFAST raises for one, and a rebase mode EXCEPTION for one day of long
+    ago, whatever the session's own mode is. Without a schema of the reader's, the rows of JSON, and the values in the
+    names of folders, decide of which types columns are: one row makes a column of numbers one of texts, and a permanent
+    view, which casts it back, fail. A stored table has its types in the catalog.
 Rounding
     None.
 Source
@@ -38,6 +40,8 @@ Mutant
     json-guesses-types, folders-guess-types: types that nobody stated are taken; killed by
         test_types_that_nobody_stated.
     readers-pass-over-rows: the reader's own options are let be; killed by test_readers_that_one_row_can_stop.
+    last-bits-of-numbers: numbers of 32 bits are read by their last ones; killed by
+        test_numbers_of_parquet_that_are_read_as_others.
 """
 
 from __future__ import annotations
@@ -52,12 +56,22 @@ MILLISECONDS = re.compile(r"TIMESTAMP\(MILLIS|TIMESTAMP_MILLIS")
 DAYS = re.compile(r"\(DATE\)")
 NUMBERS = {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double"}
 TEXTS = ("string", "char", "varchar")
+FORMS = {
+    "boolean": r"boolean",
+    "tinyint": r"int32 \(INTEGER\(8,true\)\)",
+    "smallint": r"int32 \(INTEGER\((?:8,\w+|16,true)\)\)",
+    "int": r"int32(?! \(INTEGER\(32,false).*",
+    "bigint": r"int32.*|int64(?! \(INTEGER\(64,false).*",
+    "float": r"float",
+    "double": r"double|float|int32.*",
+}
+"""How Parquet may have the numbers of a column: in no more bits than it has, and in a way that Spark reads."""
 PASSING_OVER = ("ignorecorruptfiles", "ignoremissingfiles")
 RAISING = {"mode": "FAILFAST", "datetimerebasemode": "EXCEPTION", "int96rebasemode": "EXCEPTION"}
 """Options of readers that have one row raise."""
 WHOLE = ("csv", "xml", "binaryfile")
 """Formats of which one row or file can make all fail."""
-FAR = "a moment or decimal that Spark may fail on"
+FAR = "a moment, number or decimal that Spark may fail on"
 FAILING = {"orc": "timestamp", "avro": "timestamp", "json": "decimal"}
 """What is in the types of columns with such values, by the format of their files."""
 STORED = "store it first, spark.read...write.saveAsTable('visits'), and protect that table."
@@ -81,6 +95,8 @@ class Footers:
 
     def __init__(self) -> None:
         self._seen: dict[str, Types] = {}
+        self._known: dict[str, Types] = {}
+        """The same by the text of a schema, which files have in common."""
 
     def types(self, session: Any, relation: Any) -> list[Types]:
         """Those of each of a relation's files; reads the footers of files that are new."""
@@ -92,40 +108,48 @@ class Footers:
         conf = session._jsparkSession.sessionState().newHadoopConf() if new else None  # noqa: SLF001 (as above)
         read = _parquet_types if new and _format(relation) == "parquet" else _orc_types
         for path in new:
-            self._seen[path] = read(java, java.org.apache.hadoop.fs.Path(java.java.net.URI(path)), conf)
+            self._seen[path] = read(java, java.org.apache.hadoop.fs.Path(java.java.net.URI(path)), conf, self._known)
         return [self._seen[one] for one in paths]
 
 
 def found(session: Any, written: str, footers: Footers) -> Found:
     """What is to be said of the files behind the SQL of a table; footers are read, and no row."""
     frame = session.sql(written)
-    if frame.isStreaming:
-        return Found(expected("rows that are there", "table", "a stream", "store it first, by .writeStream."), ())
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 (Java)
-    inner = list(_each(plan.subqueriesAll()))
+    plans = (plan, *_each(plan.subqueriesAll()))
+    words = _table_refusal(frame, plans)
+    if words:
+        return Found(words, ())
     far = hidden = False
-    for one in (plan, *inner):
-        for leaf in _each(one.collectLeaves()):
-            if _is_other_reader(leaf):
-                cure = "leave spark.sql.sources.useV1SourceList as Spark comes with it."
-                return Found(
-                    expected("files that Spark reads by its first interface", "reader", "its second", cure), ()
-                )
-            relation = _relation(leaf)
-            if relation is not None:
-                words = reader_refusal(_format(relation), _options(relation)) or _guesses(relation)
-                if words:
-                    return Found(words, ())
-                if _far(session, relation, footers):
-                    far, hidden = True, hidden or one is not plan
+    for one in plans:
+        relations = filter(None, map(_relation, _each(one.collectLeaves())))
+        if any(_far(session, relation, footers) for relation in relations):
+            far, hidden = True, hidden or one is not plan
     if not far:
         return Found("", ())
     names = tuple(frame.columns)
     left_out = tuple(name for name in names if hidden or _reads_far(session, _only(name, written), footers))
     if left_out == names:
-        cure = "write moments in microseconds, as Spark does, decimals of JSON as texts, or " + STORED
+        cure = (
+            "write moments in microseconds, numbers in the types that are read, decimals of JSON as texts, or " + STORED
+        )
         return Found(expected("a column that can be read", "columns", list(names), cure), names)
     return Found("", left_out)
+
+
+def _table_refusal(frame: Any, plans: Iterable[Any]) -> str:
+    """The refusal of a table by what its plans read, and how; empty if there is none."""
+    if frame.isStreaming:
+        return expected("rows that are there", "table", "a stream", "store it first, by .writeStream.")
+    for leaf in (leaf for one in plans for leaf in _each(one.collectLeaves())):
+        if _is_other_reader(leaf):
+            cure = "leave spark.sql.sources.useV1SourceList as Spark comes with it."
+            return expected("files that Spark reads by its first interface", "reader", "its second", cure)
+        relation = _relation(leaf)
+        words = "" if relation is None else reader_refusal(_format(relation), _options(relation)) or _guesses(relation)
+        if words:
+            return words
+    return ""
 
 
 def reader_refusal(kind: str, options: Mapping[str, str]) -> str:
@@ -166,11 +190,24 @@ def far_when_stored(kind: str, stored: Types, columns: Mapping[str, str]) -> fro
     if kind == "parquet":
         held = {name.lower(): of for name, of in stored}
         days = {name for name, of in columns.items() if "timestamp" in of and DAYS.search(held.get(name.lower(), ""))}
-        return frozenset(days | {name for name, of in stored if MILLISECONDS.search(of)})
+        forms = {name.lower(): _form(name, of) for name, of in stored}
+        numbers = {name: of for name, of in columns.items() if of in FORMS and name.lower() in forms}
+        others = {name for name, of in numbers.items() if not re.fullmatch(FORMS[of], forms[name.lower()])}
+        return frozenset(days | others | {name for name, of in stored if MILLISECONDS.search(of)})
     if all(name.startswith("_col") for name, _ in stored):  # without names, as Hive writes them: by their places
         stored = [(name, of) for name, (_, of) in zip(columns, stored, strict=False)]
     held = {name.lower(): of for name, of in stored}
     return frozenset(name for name, of in columns.items() if not _alike(held.get(name.lower(), of), of))
+
+
+def _form(name: str, stored: str) -> str:
+    """How Parquet has a column, of its description.
+
+    >>> _form("a b", "optional int32 a b (INTEGER(16,true)) = 5")
+    'int32 (INTEGER(16,true))'
+    """
+    _, physical, rest = stored.split(" ", 2)
+    return physical + rest[len(name) :].partition(" = ")[0]
 
 
 def _alike(stored: str, read: str) -> bool:
@@ -197,7 +234,8 @@ def _far(session: Any, relation: Any, footers: Footers) -> frozenset[str]:
     columns = {str(one.name()): str(one.dataType().catalogString()) for one in fields}
     files = footers.types(session, relation) if kind in ("parquet", "orc") else []
     if kind == "parquet" and any(files) and any(one.metadata().contains("parquet.field.id") for one in fields):
-        return frozenset(name for name, of in columns.items() if "timestamp" in of)  # names may be others in the files
+        hidden = ("timestamp", "tinyint", "smallint")  # names may be others in the files
+        return frozenset(name for name, of in columns.items() if any(one in of for one in hidden))
     return far_moments(kind, columns).union(*(far_when_stored(kind, stored, columns) for stored in files))
 
 
@@ -214,26 +252,28 @@ def _reads_far(session: Any, written: str, footers: Footers) -> bool:
     return False
 
 
-def _parquet_types(java: Any, path: Any, conf: Any) -> Types:
+def _parquet_types(java: Any, path: Any, conf: Any, known: dict[str, Types]) -> Types:
     parquet = java.org.apache.parquet.hadoop
     reader = parquet.ParquetFileReader.open(parquet.util.HadoopInputFile.fromPath(path, conf))
     try:
         schema = reader.getFooter().getFileMetaData().getSchema()
-        if not (MILLISECONDS.search(written := str(schema.toString())) or DAYS.search(written)):
-            return []
-        each = (schema.getFields().get(i) for i in range(schema.getFields().size()))
-        return [(str(one.getName()), str(one.toString())) for one in each]
+        if (written := str(schema.toString())) not in known:
+            each = (schema.getFields().get(i) for i in range(schema.getFields().size()))
+            known[written] = [(str(one.getName()), str(one.toString())) for one in each]
+        return known[written]
     finally:
         reader.close()
 
 
-def _orc_types(java: Any, path: Any, conf: Any) -> Types:
+def _orc_types(java: Any, path: Any, conf: Any, known: dict[str, Types]) -> Types:
     orc = java.org.apache.orc.OrcFile
     reader = orc.createReader(path, orc.readerOptions(conf))
     try:
         schema = reader.getSchema()
-        names, types = schema.getFieldNames(), schema.getChildren()
-        return [(str(names.get(i)), str(types.get(i).toString())) for i in range(names.size())]
+        if (written := str(schema.toString())) not in known:
+            names, types = schema.getFieldNames(), schema.getChildren()
+            known[written] = [(str(names.get(i)), str(types.get(i).toString())) for i in range(names.size())]
+        return known[written]
     finally:
         reader.close()
 
