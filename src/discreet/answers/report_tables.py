@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +14,8 @@ from discreet.inference.interval_propagation import HIGH, LOW
 
 MOST_ACROSS = 1000
 MOST_DIGITS = 15
+EVERY_DIGIT = Context(prec=26 + MOST_DIGITS)
+"""Of what is rounded, up to 1e25: the context of the caller may hold fewer."""
 
 
 def pivoted(table: pa.Table, keys: Sequence[str], across: str, wanted: Sequence[str]) -> pa.Table:
@@ -74,7 +76,6 @@ def rounded(
 def _rounded(value: Any, digits: int | None, way: str, lowest: int | None) -> Any:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return value
-    if digits is not None and not (isinstance(value, int) and digits >= 0):
-        exact = Decimal(value).quantize(Decimal(1).scaleb(-digits), way) if abs(value) < 1e25 else Decimal(value)
-        value = type(value)(exact)
+    if digits is not None and not (isinstance(value, int) and digits >= 0) and abs(value) < 1e25:
+        value = type(value)(Decimal(value).quantize(Decimal(1).scaleb(-digits), way, EVERY_DIGIT))
     return value if lowest is None else max(value, type(value)(lowest))
