@@ -56,7 +56,7 @@ def test_no_text_ends_early(oid: int, code: int) -> None:
      (datetime.fromisoformat("2024-01-02 03:04:05.06"), 1114),
      (datetime.fromisoformat("2024-01-02 03:04:05+00:00"), 1184),
      (datetime.fromisoformat("2024-01-02 03:04:05.06-09:30"), 1184),
-     (Decimal("-12.5"), 1700), (["a", None, "b c"], ARRAYS[25]),
+     (Decimal("-12.5"), 1700), (Decimal("-9007199254740993.0000000000000001"), 1700), (["a", None, "b c"], ARRAYS[25]),
      (UUID("00112233-4455-6677-8899-aabbccddeeff"), 2950)],
 )  # fmt: skip
 @pytest.mark.parametrize("form", [PyFormat.TEXT, PyFormat.BINARY])

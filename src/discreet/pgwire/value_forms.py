@@ -6,8 +6,8 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal, InvalidOperation
-from functools import partial
+from decimal import Context, Decimal, InvalidOperation
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +31,8 @@ from discreet.pgwire.type_codes import (
 EPOCH = date(2000, 1, 1)
 START = datetime(2000, 1, 1)  # noqa: DTZ001 - a timestamp without a zone, as PostgreSQL counts it
 MICROSECOND = timedelta(microseconds=1)
+ALL_DIGITS = Context(prec=3 * LONGEST_NUMBER)
+"""Of a number that is no longer before its point, nor behind it."""
 TRUE, FALSE = ("t", "true", "1", "on", "yes"), ("f", "false", "0", "off", "no")
 
 
@@ -178,8 +180,9 @@ def _from_numeric(data: bytes) -> Decimal:
     if sign not in (0, 0x4000) or count < 0 or scale > LONGEST_NUMBER or abs(weight) > LONGEST_NUMBER // 4:
         raise ValueError
     groups = struct.unpack_from(f"!{count}h", data, 8)
-    value = sum((Decimal(group).scaleb(4 * (weight - i)) for i, group in enumerate(groups)), Decimal(0))
-    return -value if sign else value
+    parts = (Decimal(group).scaleb(4 * (weight - i)) for i, group in enumerate(groups))
+    value = reduce(ALL_DIGITS.add, parts, Decimal(0))
+    return ALL_DIGITS.minus(value) if sign else value
 
 
 def _from_moment(data: bytes) -> datetime:
