@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import date, time, timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from difflib import get_close_matches
 from enum import Enum
 from fractions import Fraction
@@ -152,11 +152,16 @@ def _digits(value: Fraction | int | Decimal) -> int:
     return max(value.numerator.bit_length(), value.denominator.bit_length()) // 3
 
 
+SIX_DIGITS = Context(6, ROUND_HALF_EVEN)
+"""That of the caller may hold fewer, or raise where digits are left out."""
+
+
 def _amount(value: Fraction) -> str:
     """A fraction as people write it; to six digits where it is a long one."""
     if value.denominator == 1 and abs(value) < 10**15:
         return str(value)
-    return f"{(Decimal(value.numerator) / Decimal(value.denominator)).normalize():.6g}"
+    amount = SIX_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{amount.normalize(SIX_DIGITS):.6g}"
 
 
 def printable(text: str) -> str:

@@ -13,6 +13,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,36 @@ def test_no_question_fails_for_what_the_program_around_has_set(name: str, host: 
     for odd in (ODD[0], *ODD[1 + len(name) % 3 :: 3]):
         with host():
             QUESTIONS[name](people(odd))
+
+
+LOG = pd.DataFrame({"who": [1, 2, 3], "page": ["/"] * 3})
+AFTER_AND_BEFORE: dict[str, Callable[[dp.Release], Any]] = {
+    "rounded": lambda answer: answer.rounded(3).to_pylist(),
+    "a refusal of a long fraction": lambda _: dp.Budget(epsilon=Fraction(-1234567, 1_000_003)),
+    "a refusal of a longer one": lambda answer: answer.intervals(Fraction(2, 3) + 1),  # type: ignore[arg-type]
+    "a search by refusals": lambda _: (
+        dp.batch(n=people(None).count()).explain(within={"n": Fraction(100, 3)}).accuracy["n: count"]
+    ),
+    "what a sample needs": lambda _: dp.sample_own_log(LOG, user="who", item="page", output_counts={"/": 2}).receipt[
+        "needs"
+    ],
+}
+
+
+def outcome(asked: Callable[[dp.Release], Any], answer: dp.Release) -> str:
+    try:
+        return repr(asked(answer))
+    except dp.DiscreetError as refused:
+        return str(refused)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("name", AFTER_AND_BEFORE)
+def test_what_is_said_does_not_depend_on_the_program_around(name: str, host: Callable[[], Any]) -> None:
+    answer = people(None).agg(s=_.x.sum(), n=_.count()).release(epsilon=1)
+    wanted = outcome(AFTER_AND_BEFORE[name], answer)
+    with host():
+        assert outcome(AFTER_AND_BEFORE[name], answer) == wanted
 
 
 @pytest.mark.parametrize("algorithm", ["best", "lloyd"])

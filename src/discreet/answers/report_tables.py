@@ -77,5 +77,6 @@ def _rounded(value: Any, digits: int | None, way: str, lowest: int | None) -> An
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return value
     if digits is not None and not (isinstance(value, int) and digits >= 0) and abs(value) < 1e25:
-        value = type(value)(Decimal(value).quantize(Decimal(1).scaleb(-digits), way, EVERY_DIGIT))
+        exact = Decimal.from_float(value)  # noqa: FURB164 - Decimal(value) raises where FloatOperation is trapped
+        value = type(value)(exact.quantize(Decimal((0, (1,), -digits)), way, EVERY_DIGIT))
     return value if lowest is None else max(value, type(value)(lowest))

@@ -263,8 +263,8 @@ def _check(table: pa.Table, kept: UserItemPairs, rows: Integers, wanted: _Wanted
 def _needs(loss: float) -> dict[str, str]:
     """The epsilon and the delta that a loss needs, rounded up."""
     up = {"epsilon": (6, loss), "delta": (9, -math.expm1(-loss))}
-    found = {name: Context(digits, ROUND_CEILING).create_decimal_from_float(end) for name, (digits, end) in up.items()}
-    return {name: f"{end.normalize():f}" for name, end in found.items()}
+    contexts = {name: (Context(digits, ROUND_CEILING), end) for name, (digits, end) in up.items()}
+    return {name: f"{own.create_decimal_from_float(end).normalize(own):f}" for name, (own, end) in contexts.items()}
 
 
 def _facts(wanted: _Wanted) -> dict[str, Any]:
