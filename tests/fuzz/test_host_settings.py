@@ -101,7 +101,7 @@ LOG = pd.DataFrame({"who": [1, 2, 3], "page": ["/"] * 3})
 AFTER_AND_BEFORE: dict[str, Callable[[dp.Release], Any]] = {
     "rounded": lambda answer: answer.rounded(3).to_pylist(),
     "a refusal of a long fraction": lambda _: dp.Budget(epsilon=Fraction(-1234567, 1_000_003)),
-    "a refusal of a longer one": lambda answer: answer.intervals(Fraction(2, 3) + 1),  # type: ignore[arg-type]
+    "a refusal of a longer one": lambda _: dp.Laplace(sensitivity=Fraction(-1, 3), epsilon=1),
     "a search by refusals": lambda _: (
         dp.batch(n=people(None).count()).explain(within={"n": Fraction(100, 3)}).accuracy["n: count"]
     ),
