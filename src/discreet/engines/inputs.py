@@ -26,6 +26,7 @@ from discreet.engines.duckdb_names import qualified
 from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.duckdb_texts import TOTAL, column_of_file
 from discreet.engines.file_patterns import UNREADABLE, Files, header, literal, matching_files, partitions
+from discreet.engines.inherited_connections import kept_open_in_forks
 from discreet.engines.lossy_types import merged_in_files, merged_in_frame
 from discreet.engines.object_texts import text_of
 from discreet.engines.parquet_columns import GEOMETRY, IN_MANY_BYTES, IN_MILLISECONDS, check_distinct, parquet_columns
@@ -62,6 +63,7 @@ class RawTable(NamedTuple):
 def connection() -> Backend:
     """An embedded DuckDB of our own, in memory, with our settings."""
     backend = ibis.duckdb.connect()
+    kept_open_in_forks(backend.con)
     _spills[backend.con] = folder = Folder()
     for name, value in {**OWN, "temp_directory": _quoted(str(folder.path))}.items():
         backend.con.execute(f"SET {name} = {value}")
@@ -78,6 +80,7 @@ def table(data: Any, schema: Mapping[str, str] | None, beside: Backend | None = 
         backend = connected(data)
         if backend.name != "duckdb":
             return RawTable(backend, data, {})
+        kept_open_in_forks(backend.con)
         for step in data.op().find(ops.Relation):  # of its own tables DuckDB sees to it, of Ibis's steps nobody
             check_distinct(list(step.schema))
         return RawTable(backend, qualified(data, backend.con), {})
