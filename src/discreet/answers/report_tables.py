@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 import pyarrow as pa
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest_name
+from discreet.exact.amounts import exact_decimals
 from discreet.inference.interval_propagation import HIGH, LOW
 
 MOST_ACROSS = 1000
 MOST_DIGITS = 15
-EVERY_DIGIT = Context(prec=26 + MOST_DIGITS)
-"""Of what is rounded, up to 1e25: the context of the caller may hold fewer."""
 
 
 def pivoted(table: pa.Table, keys: Sequence[str], across: str, wanted: Sequence[str]) -> pa.Table:
@@ -76,7 +75,7 @@ def rounded(
 def _rounded(value: Any, digits: int | None, way: str, lowest: int | None) -> Any:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return value
-    if digits is not None and not (isinstance(value, int) and digits >= 0) and abs(value) < 1e25:
-        exact = Decimal.from_float(value)  # noqa: FURB164 - Decimal(value) raises where FloatOperation is trapped
-        value = type(value)(exact.quantize(Decimal((0, (1,), -digits)), way, EVERY_DIGIT))
+    if digits is not None and not (isinstance(value, int) and digits >= 0):
+        with exact_decimals():
+            value = type(value)(Decimal(value).quantize(Decimal(1).scaleb(-digits), way))
     return value if lowest is None else max(value, type(value)(lowest))

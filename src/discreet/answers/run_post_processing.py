@@ -21,6 +21,7 @@ from pyarrow import compute
 from sqlglot import exp, parse_one
 
 from discreet.errors import InvalidQuery, expected
+from discreet.exact.amounts import exact_decimals
 from discreet.inference.interval_propagation import HIGH, LOW, CalculatedInterval
 from discreet.inference.post_processing import Processing, Step
 from discreet.planning.plan import Plan
@@ -201,7 +202,9 @@ def _statement(backend: Any, step: Step) -> str:
     made = {n: op.replace(_by_real_numbers).replace(_of_one_type) for n, op in made.items()}
     names = {n: n if step.verb == "mutate" else f"{CALCULATED}{n}" for n in made}
     columns = {names[n]: (op.arg if isinstance(op, ops.SortKey) else op).to_expr() for n, op in made.items()}
-    calculated = _total(backend.compiler.to_sqlglot(wide.mutate([value.name(name) for name, value in columns.items()])))
+    with exact_decimals():
+        made_of = backend.compiler.to_sqlglot(wide.mutate([value.name(name) for name, value in columns.items()]))
+    calculated = _total(made_of)
     asked = exp.select("*").from_(calculated.subquery("calculated"))
     if step.verb == "having":
         asked = asked.where(*(exp.column(name, quoted=True) for name in names.values()))

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import ibis
 
+from discreet.exact.amounts import exact_decimals
 from discreet.language.checked_expressions import Value
 from discreet.language.exact_arithmetic import narrowest
 from discreet.planning.batches import ROWS
@@ -105,9 +106,11 @@ def _op(value: Value | None) -> Any:
 
 @contextmanager
 def unfused() -> Iterator[None]:
-    """Ibis writes each step as a sub-query of its own, instead of writing an earlier step out wherever it is used."""
+    """Ibis writes each step as a sub-query of its own, instead of writing an earlier step out wherever it is used; and
+    numbers as they are.
+    """
     options = ibis.options.sql
-    with _fusing, ExitStack() as stack:
+    with _fusing, exact_decimals(), ExitStack() as stack:
         stack.callback(setattr, options, "fuse_selects", options.fuse_selects)
         options.fuse_selects = False
         yield

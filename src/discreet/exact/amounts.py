@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
+from contextlib import AbstractContextManager
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import TypeGuard
 
@@ -294,6 +295,18 @@ def decimal_text(amount: Fraction, digits: int = 6, *, rounding: str = ROUND_HAL
     context = Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
     rounded = context.divide(Decimal(amount.numerator), Decimal(amount.denominator)).normalize(context)
     return f"{rounded:f}" if -5 < rounded.adjusted() < digits else f"{rounded:e}"
+
+
+def exact_decimals() -> AbstractContextManager[Context]:
+    """Has decimals keep `PLACES` digits and never raise, whatever the program around has set.
+
+    sqlglot rounds each negative number in SQL that is not whole to the digits of the caller's context.
+
+    >>> with localcontext(Context(prec=2)), exact_decimals():
+    ...     abs(Decimal("-3.2512345"))
+    Decimal('3.2512345')
+    """
+    return localcontext(Context(prec=PLACES, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[]))
 
 
 ROOT_BITS = 64
