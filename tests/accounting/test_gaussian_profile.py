@@ -58,6 +58,17 @@ def test_mu_is_on_the_private_side(epsilon: Fraction, delta: Fraction) -> None:
     assert gaussian_profile.profile(Fraction(mu) * (1 + Fraction(1, 10**10)), epsilon) > real(delta)
 
 
+@pytest.mark.parametrize("bits", [2, 20, 1000])
+def test_calibrations_do_not_depend_on_the_working_precision(bits: int) -> None:
+    """Of whoever else uses Arb in the process: with few bits, noise was wider than its price."""
+    epsilon, delta = Fraction(1), Fraction(1, 10**6)
+    with ctx.workprec(bits):
+        mu = gaussian_profile.mu_below.__wrapped__(epsilon, delta)
+        above = gaussian_profile.epsilon_above.__wrapped__(epsilon, delta)
+    assert mu == gaussian_profile.mu_below(epsilon, delta)
+    assert above == gaussian_profile.epsilon_above(epsilon, delta)
+
+
 def test_negative_epsilon_and_tiny_delta() -> None:
     assert 0.6 < gaussian_profile.delta_above(Fraction(1), Fraction(-1)) < 0.7
     assert gaussian_profile.delta_above(Fraction(1, 10), Fraction(1000)) == LEAST_FLOAT

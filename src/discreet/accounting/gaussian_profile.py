@@ -22,6 +22,8 @@ Source
 Mutant
     half-mu-forgotten: the tail is taken at epsilon/mu; killed by test_profile_is_the_reference.
     lower-end-tested: calibration accepts a ball slightly above delta; killed by test_mu_is_on_the_private_side.
+    compared-in-callers-bits: a ball is compared at the working precision of the program around; killed by
+    test_calibrations_do_not_depend_on_the_working_precision.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb
+from flint import arb, ctx
 
 from discreet.exact.amounts import LEAST_FLOAT
 from discreet.exact.bisection import first_power, greatest, least
@@ -97,4 +99,5 @@ def mu_below(epsilon: Fraction, delta: Fraction) -> float:
 def _meets(mu: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     """Whether the whole ball around delta(epsilon) is within `delta`."""
     ball = profile(mu, epsilon)
-    return bool(ball.upper() <= real(delta))
+    with ctx.workprec(PRECISION):
+        return bool(ball.upper() <= real(delta))
