@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.engines.inputs import table
 from discreet.errors import InvalidParameter
 from neighbor_bench import plan_of
 
@@ -113,6 +115,45 @@ def test_units_that_would_be_read_alike_are_refused(holder: str, tmp_path: Path)
         counted.add(name)
     assert refused == REFUSED[holder]
     assert len(counted) > 20
+
+
+SIGNS, DIGITS = (
+    ("", "+", "-"),
+    ("0", "5", "05", "10", "1_0", "123456789012345", "9007199254740993", "999999999999999999"),
+)
+BEHIND = ("", ".", ".0", ".4", ".5", ".50", ".00000000000000000001")
+EXPONENTS = ("", "e0", "E+1", "e-1", "e2", "e-400", "y", " 0")
+TEXTS = [*map("".join, itertools.product(SIGNS, DIGITS, BEHIND, EXPONENTS)), "", ".5", "5,0", "0x1E", "0x", "1e300", "yes"]
+REALS = [5.0, 5.4, 5.5, -0.0, 0.0, 1e-300, 2.0**51 + 0.5, 2.0**62, 2.0**63, 1e300, None]
+
+
+def whole(text: str) -> int | None:
+    """The whole number of 64 bits that a text says."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return int(text, 16) if text == "0x1E" else None
+    is_whole = abs(number) < 2**63 and number == number.to_integral_value()
+    return int(number) if is_whole else None
+
+
+def test_types_that_are_stated_merge_no_units(tmp_path: Path) -> None:
+    """5.4 was read as 5, a person of the same id, with no more than the half of what each was promised."""
+    path = tmp_path / "a.csv"
+    path.write_text("u,x\n" + "".join(f'"{text}",0\n' for text in TEXTS))
+    found = table(path, {"u": "int64"}).table.to_pyarrow()["u"].to_pylist()
+    for text, number in zip(TEXTS, found, strict=True):
+        assert number in (whole(text), None), text
+        if "e" not in text.lower():
+            assert number == whole(text), text
+    assert {5, 50, -5, 500, 9007199254740993, 30} <= set(found)
+    frame = pa.table({"u": REALS})
+    assert table(frame, {"u": "int64"}).table.to_pyarrow()["u"].to_pylist() == [
+        5, None, None, 0, 0, None, None, 2**62, None, None, None
+    ]  # fmt: skip
+    for data, kind in itertools.product((path, frame), ("float32", "boolean", "date", "timestamp", "decimal(18, 2)")):
+        with pytest.raises(InvalidParameter, match="read as one"):
+            dp.protect(data, unit="u", schema={"u": kind}, budget=dp.Budget(epsilon=1))
 
 
 def test_keys_that_lead_to_a_unit_are_as_exact() -> None:

@@ -27,7 +27,7 @@ from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.duckdb_texts import TOTAL, column_of_file
 from discreet.engines.file_patterns import UNREADABLE, Files, header, literal, matching_files, partitions
 from discreet.engines.inherited_connections import kept_open_in_forks
-from discreet.engines.lossy_types import merged_in_files, merged_in_frame
+from discreet.engines.lossy_types import converted, merged_by_schema, merged_in_files, merged_in_frame
 from discreet.engines.object_texts import text_of
 from discreet.engines.parquet_columns import GEOMETRY, IN_MANY_BYTES, IN_MILLISECONDS, check_distinct, parquet_columns
 from discreet.engines.refused_inputs import ADDRESS, ENDINGS, no_file, no_table
@@ -99,7 +99,7 @@ def table(data: Any, schema: Mapping[str, str] | None, beside: Backend | None = 
         ) from None
     finally:
         backend.con.unregister("arriving")
-    return RawTable(backend, _typed(backend.table(name), schema), unreadable, None, merged_in_frame(whole.schema))
+    return _typed(RawTable(backend, backend.table(name), unreadable, None, merged_in_frame(whole.schema)), schema)
 
 
 def no_schema(schema: Mapping[str, str] | None) -> None:
@@ -142,8 +142,7 @@ def _file(path: str, schema: Mapping[str, str] | None, beside: Backend | None) -
             "Types guessed from rows would reveal people. dp.public and via= take none: write the file as Parquet, or "
             "pass a frame."
         )
-    raw = _csv(backend, path, paths, DELIMITERS[kind])
-    return raw._replace(table=_typed(raw.table, schema))
+    return _typed(_csv(backend, path, paths, DELIMITERS[kind]), schema)
 
 
 def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
@@ -232,13 +231,13 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _typed(raw: ir.Table, schema: Mapping[str, str] | None) -> ir.Table:
+def _typed(raw: RawTable, schema: Mapping[str, str] | None) -> RawTable:
     """The declared columns in their declared types; what does not fit is NULL."""
     if schema is None:
         return raw
-    columns = {}
+    columns, kinds = {}, {}
     for name, written in schema.items():
-        if name not in raw.columns:
+        if name not in raw.table.columns:
             raise InvalidParameter(
                 expected(
                     "columns of the data",
@@ -248,17 +247,14 @@ def _typed(raw: ir.Table, schema: Mapping[str, str] | None) -> ir.Table:
                 )
             )
         try:
-            target = dt.dtype(written)
+            kinds[name] = dt.dtype(written)
         except Exception:  # noqa: BLE001 (Ibis's parser has errors of several libraries)
             cure = "use int64, float64, string, boolean, date or timestamp."
             raise InvalidParameter(expected("a known type", f"schema[{name!r}]", written, cure)) from None
-        column = raw[name]
-        if not column.type().is_string():
-            columns[name] = column.try_cast(target)
-        else:
-            # DuckDB moves a bare cast into its reader of CSV, which drops the rows that fail; behind NULLIF it is NULL.
-            columns[name] = column if target.is_string() else column.nullif("").try_cast(target)
-    return raw.select([column.name(name) for name, column in columns.items()])  # a name may be `self`
+        columns[name] = converted(raw.table[name], kinds[name])
+    merged = {**raw.merged, **merged_by_schema(raw.table.schema(), kinds)}
+    named = raw.table.select([column.name(name) for name, column in columns.items()])  # a name may be `self`
+    return raw._replace(table=named, merged=merged)
 
 
 def as_arrow(data: Any) -> pa.Table:
