@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -217,6 +219,29 @@ def test_a_dead_connection_costs_nothing() -> None:
         assert str(failure.value) == UNCHARGED
     assert table.budget.spent.epsilon == Fraction(1, 4)
     table.count().release(epsilon=0.25)  # what is stored needs no connection
+
+
+def test_a_release_without_room_for_its_calls_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was charged, and failed, where few nested calls were left; here a look makes 150."""
+    run: Any = DuckDB._run_plan
+
+    def nested(self: DuckDB, given: tuple[Any, ...], calls: int = 150) -> Any:
+        return nested(self, given, calls - 1) if calls else run(self, *given)
+
+    monkeypatch.setattr(DuckDB, "_run_plan", lambda self, *given: nested(self, given))
+    limit, depth, released = sys.getrecursionlimit(), len(inspect.stack(0)), 0
+    for room in range(30, 600, 30):
+        table = dp.protect(ROWS, unit=dp.ROW, budget=dp.Budget(epsilon=1), name=f"t{room}")
+        try:
+            sys.setrecursionlimit(depth + room)
+            table.count().release(epsilon=0.5)
+        except Exception:  # noqa: BLE001 (before the charge, Ibis may fail in any way)
+            assert not table.budget.spent.epsilon, room
+        else:
+            released += 1
+        finally:
+            sys.setrecursionlimit(limit)
+    assert 0 < released < 19
 
 
 def test_either_of_two_dead_connections_costs_nothing() -> None:

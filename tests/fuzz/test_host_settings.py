@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from flint import ctx
 from ibis import _
 
 import discreet as dp
@@ -52,7 +53,13 @@ def decimals_are_short() -> Iterator[None]:
         yield
 
 
-HOSTS = (numpy_raises, warnings_are_errors, decimals_are_exact, decimals_are_short)
+@contextlib.contextmanager
+def arb_is_coarse() -> Iterator[None]:
+    with ctx.workprec(2):
+        yield
+
+
+HOSTS = (numpy_raises, warnings_are_errors, decimals_are_exact, decimals_are_short, arb_is_coarse)
 ODD = (None, 5e-324, -1e-310, 1e-300, math.nan, math.inf, 1e308, Decimal("1e-400"), Decimal("sNaN"), Decimal("1e999"))
 """Of which the first leaves the table as it is."""
 
@@ -131,6 +138,26 @@ def test_what_is_said_does_not_depend_on_the_program_around(name: str, host: Cal
     wanted = outcome(AFTER_AND_BEFORE[name], answer)
     with host():
         assert outcome(AFTER_AND_BEFORE[name], answer) == wanted
+
+
+def figures() -> list[Any]:
+    """What mechanisms say of their noise."""
+    gaussian: list[Any] = [
+        dp.Gaussian(sensitivity=3, epsilon=Fraction(1, 3), delta=1e-7, calibration=c) for c in FORMULAS
+    ]
+    discrete: Any = dp.DiscreteGaussian(sensitivity=3, epsilon=Fraction(1, 3), delta=1e-7)
+    said = [(one.scale, one.bound(dimension=7, confidence=0.9)) for one in (*gaussian, discrete)]
+    return [*said, discrete.sigma2, discrete.delta(epsilon=Fraction(1, 2)), discrete.variance]
+
+
+FORMULAS = ("exact", "classical", "lecture_notes", "logarithmic")
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_figures_of_noise_do_not_depend_on_the_program_around(host: Callable[[], Any]) -> None:
+    wanted = figures()
+    with host():
+        assert figures() == wanted
 
 
 @pytest.mark.parametrize("host", HOSTS)

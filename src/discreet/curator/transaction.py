@@ -47,6 +47,8 @@ Mutant
     handlers-end-releases: what a handler of the program's log raises is not caught; killed by
     test_a_broken_log_costs_no_answer.
     times-of-answers: a receipt tells when it was written; killed by test_the_time_is_that_of_the_charge.
+    charged-without-room: nobody asks how many nested calls are left; killed by
+    test_a_release_without_room_for_its_calls_costs_nothing.
     dead-connections-are-charged: the connection is not asked first; killed by test_a_dead_connection_costs_nothing.
     anything-of-shared-rows: questions whose noise is for rows of one unit each are charged to any table; killed by
     test_all_other_questions_are_refused_in_words.
@@ -54,6 +56,7 @@ Mutant
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -64,7 +67,7 @@ from typing import TypeVar
 
 from discreet.curator.log_output import logger
 from discreet.engines.engine import FAILED, Engine, hide_failure_details
-from discreet.errors import BudgetExceeded, EngineError, printable
+from discreet.errors import BudgetExceeded, EngineError, expected, printable
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.declared_sources import sources_of
 from discreet.ledger.ledger import Charge
@@ -77,6 +80,9 @@ from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
 
 Given = TypeVar("Given")
+
+NESTED_CALLS = 250
+"""More than are made inside of a release, after its charge."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -237,6 +243,7 @@ def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
         BudgetExceeded: nothing was charged.
     """
     desk.engine.check_alive()
+    _check_stack()
     reservation = desk.budget.reserve(charge)
     turn.charged = True
     with suppress(Exception):
@@ -246,6 +253,17 @@ def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
     with suppress(Exception):
         logger.info("answered: %s of %s", charge.what, printable(charge.source))
     return found
+
+
+def _check_stack(calls: int = NESTED_CALLS) -> None:
+    """Refuses where fewer nested calls are left than any release makes, of those that Python allows."""
+    try:
+        if calls:
+            _check_stack(calls - 1)
+    except RecursionError:
+        cure = "ask from fewer nested calls, or raise the limit, sys.setrecursionlimit. Nothing was charged."
+        limit = sys.getrecursionlimit()
+        raise EngineError(expected(f"room for {NESTED_CALLS} nested calls", "recursion limit", limit, cure)) from None
 
 
 def _drawn(desk: ReleaseContext, reservation: Reservation, draw: Draw) -> bytes:

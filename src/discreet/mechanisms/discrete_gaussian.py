@@ -138,7 +138,7 @@ class DiscreteGaussian:
     @property
     def scale(self) -> float:
         """The square root of sigma2, rounded up."""
-        return float_above(real(self.sigma2).sqrt())
+        return decided(lambda: float_above(real(self.sigma2).sqrt()), PRECISION)
 
     @property
     def rho(self) -> Fraction:
@@ -221,8 +221,8 @@ class DiscreteGaussian:
         Steinke); without a confidence, sigma sqrt(2 log(2 dimension)).
         """
         miss = Fraction(1) if confidence is None else 1 - confidence_level(confidence)
-        many = real(Fraction(2 * at_least_one("dimension", dimension)) / miss)
-        return float_above((2 * many.log() * real(self.sigma2)).sqrt())
+        many = Fraction(2 * at_least_one("dimension", dimension)) / miss
+        return decided(lambda: float_above((2 * real(many).log() * real(self.sigma2)).sqrt()), PRECISION)
 
     def _tails(self, t: Reals) -> Reals:
         """P(|Z| >= t) for t >= 1, from above by less than 1 in 10^5."""

@@ -39,7 +39,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss
@@ -61,6 +61,7 @@ from discreet.mechanisms.vector_lattice import VectorLattice, lattice_sensitivit
 from discreet.noise.certified_comparison import float_above, real
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.gaussian import RoundedNormal
+from discreet.noise.symmetric_law import PRECISION
 from discreet.privacy.events import GaussianEvent
 
 CALIBRATIONS = {
@@ -223,8 +224,9 @@ class Gaussian(HasLoss):
         True
         """
         miss = Fraction(1) if confidence is None else 1 - confidence_level(confidence)
-        many = real(Fraction(2 * at_least_one("dimension", dimension)) / miss)
-        return float_above((2 * many.log()).sqrt() * real(self.scale) + arb(0.5))
+        many = Fraction(2 * at_least_one("dimension", dimension)) / miss
+        with ctx.workprec(PRECISION):
+            return float_above((2 * real(many).log()).sqrt() * real(self.scale) + arb(0.5))
 
     @classmethod
     def epsilon_for(
@@ -265,17 +267,18 @@ def _sigma(epsilon: Fraction, delta: Fraction, calibration: str) -> Fraction:
     least = 1 / Fraction(mu_below(epsilon, delta))
     if calibration == "exact":
         return least
-    root = {
-        "classical": (2 * real(Fraction(5, 4) / delta).log()).sqrt(),
-        "lecture_notes": (2 * real(2 / delta).log()).sqrt(),
-        "logarithmic": real(1 / delta).log(),
-    }[calibration]
+    with ctx.workprec(PRECISION):
+        root = {
+            "classical": (2 * real(Fraction(5, 4) / delta).log()).sqrt(),
+            "lecture_notes": (2 * real(2 / delta).log()).sqrt(),
+            "logarithmic": real(1 / delta).log(),
+        }[calibration]
+        sigma = Fraction(float_above(root / real(epsilon)))
     valid = {
         "classical": epsilon < 1 and delta <= Fraction(2, 5),
         "lecture_notes": epsilon <= 1 and delta <= Fraction(1, 2),
         "logarithmic": epsilon <= 1 and delta <= Fraction(78, 1000),
     }[calibration]
-    sigma = Fraction(float_above(root / real(epsilon)))
     if not valid or sigma < least:
         cure = f"this formula is a theorem for {CALIBRATIONS[calibration]} only; leave calibration at 'exact'."
         got = f"{decimal_text(epsilon)}, delta={decimal_text(delta)}"

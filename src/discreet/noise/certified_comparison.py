@@ -21,6 +21,8 @@ Source
     Johansson, Arb: efficient arbitrary-precision midpoint-radius interval arithmetic (IEEE Trans. Computers 66,
     2017).
 Mutant
+    ends-in-callers-bits: an end is rounded to the working precision of the program around; killed by
+    test_figures_of_noise_do_not_depend_on_the_program_around.
     float-to-nearest: the last bit is cut off instead of rounded up; killed by test_the_float_is_never_below.
 """
 
@@ -88,7 +90,8 @@ def float_above(number: arb) -> float:
     """
     if not number.is_finite():
         return math.inf
-    mantissa, exponent = (int(part) for part in number.upper().man_exp())
+    with ctx.workprec(4 * FLOAT_BITS):  # the end is rounded up to the working precision, which may be anybody's
+        mantissa, exponent = (int(part) for part in number.upper().man_exp())
     surplus = max(mantissa.bit_length() - FLOAT_BITS, SMALLEST_EXPONENT - exponent, 0)
     surplus = min(surplus, mantissa.bit_length() + 1)  # a number below every float: one bit is left, the smallest float
     mantissa = -(-mantissa >> surplus)
