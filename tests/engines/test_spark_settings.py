@@ -125,6 +125,25 @@ def test_what_is_let_be_is_not_what_is_meant() -> None:
     assert all(name.startswith(PREFIX) for name in FIXED)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "parquet.filterPushdown",
+        "orc.filterPushdown",
+        "inMemoryColumnarStorage.partitionPruning",
+        "sources.bucketing.enabled",
+    ],
+)
+@pytest.mark.parametrize("made", [[], ["true"]])
+def test_what_is_stated_of_rows_decides_nothing(name: str, made: list[str]) -> None:
+    """Statistics without NaN hide it until another row is there; of wrong buckets, one unit counts twice."""
+    found = {f"spark.sql.{name}": value for value in made}
+    conf: Any = Conf(dict(found))
+    with our_settings(SimpleNamespace(conf=conf)):
+        assert conf.made[f"spark.sql.{name}"] == "false"
+    assert conf.made == found
+
+
 @pytest.mark.parametrize("size", ["0", "-1"])
 @pytest.mark.parametrize(
     "name",

@@ -11,6 +11,9 @@ Proof
     The settings of a session that are not as Spark comes with them have been made, so `getAll` tells of them. Those
     whose names begin as `IGNORED` says are about resources, the form of a plan, or how the curator's own tables are
     found and read. All others of `spark.sql` are taken back, known or not, and those of `FIXED` are made.
+    Spark passes over the rows of a group of which statistics, a dictionary or a cache say that none meets a condition,
+    as that of a view. They have no NaN, which Spark takes for more than any number, or -0.0 for another number than 0:
+    by one row that does meet it, all of these came back. Of buckets it takes for granted that a value is in one alone.
 Rounding
     None.
 Source
@@ -63,6 +66,10 @@ FIXED = {
     "spark.sql.files.maxPartitionBytes": "128MB",  # likewise; with -1 no file has a row
     "spark.sql.parquet.columnarReaderBatchSize": "4096",  # with 0 no answer comes to an end, with -1 each fails
     "spark.sql.orc.columnarReaderBatchSize": "4096",  # likewise
+    "spark.sql.parquet.filterPushdown": "false",  # no statistics of others' rows decide on one: they lack NaN and -0.0
+    "spark.sql.orc.filterPushdown": "false",  # likewise
+    "spark.sql.inMemoryColumnarStorage.partitionPruning": "false",  # likewise
+    "spark.sql.sources.bucketing.enabled": "false",  # one unit in two buckets would count twice
 }
 """What the meaning of a statement depends on, and whether a row can make it raise."""
 
