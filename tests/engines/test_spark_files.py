@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from discreet.engines.spark_files import far_moments, far_when_stored, guess_refusal, reader_refusal
+from discreet.engines.spark_files import far_moments, far_when_stored, guess_refusal, pattern_refusal, reader_refusal
 
 WHOLE_NUMBERS = ["tinyint", "smallint", "int", "bigint"]
 
@@ -101,3 +104,54 @@ def test_numbers_of_parquet_that_are_read_as_others() -> None:
     ]
     assert far_when_stored("parquet", held, {"a": "double", "b": "bigint", "c d": "bigint", "e": "int"}) == frozenset()
     assert far_when_stored("parquet", held, {"a": "bigint", "b": "double", "c d": "int"}) == {"a", "b", "c d"}
+
+
+def test_texts_and_decimals_of_parquet_that_are_others() -> None:
+    """A text that is missing in all rows of a file has no type there: each release failed, after its charge."""
+    moments, texts = ["timestamp", "timestamp_ntz"], ["string", "varchar(3)", "string collate UTF8_LCASE"]
+    decimals = ["decimal(9,2)", "decimal(12,2)", "decimal(12,3)", "decimal(22,2)"]
+    forms = {
+        "int32": ["date", "decimal(12,2)", "decimal(22,2)"],
+        "int32 (INTEGER(16,true))": ["date", "decimal(12,2)", "decimal(22,2)"],
+        "int32 (INTEGER(32,false))": [],
+        "int32 (DATE)": ["date"],
+        "int64 (INTEGER(64,true))": ["decimal(22,2)"],
+        "int64 (TIMESTAMP(MICROS,false))": moments,
+        "int64 (TIMESTAMP(NANOS,true))": [],
+        "int64 (DECIMAL(10,2))": decimals[1:],
+        "int96": moments,
+        "binary (STRING)": texts,
+        "fixed_len_byte_array(4) (DECIMAL(9,2))": decimals,
+        "fixed_len_byte_array(1)": [],
+        "double": [],
+    }
+    for form, taken in forms.items():
+        physical, _, rest = form.partition(" ")
+        held = [("A", f"optional {physical} A {rest}".rstrip())]
+        kinds = ["date", *moments, *texts, *decimals]
+        assert [kind for kind in kinds if not far_when_stored("parquet", held, {"a": kind})] == taken, form
+    assert not far_when_stored("parquet", [("a", "optional group a {")], {"a": "array<int>", "b": "string"})
+
+
+def test_columns_of_a_file_that_spark_takes_for_one() -> None:
+    """Each release that read them failed, after its charge."""
+    twice = [("v", "optional double v"), ("w", "optional int64 w"), ("V", "optional double V")]
+    assert far_when_stored("parquet", twice, {"v": "double", "w": "bigint"}) == {"v"}
+    assert far_when_stored("orc", [(name, "double") for name, _ in twice], {"V": "double", "w": "double"}) == {"V"}
+
+
+@pytest.mark.parametrize("name", ["dateformat", "timestampformat", "timestampntzformat"])
+def test_patterns_that_spark_does_not_know(name: str) -> None:
+    """Of YYYY it says so at the first text that should be a day; see `conformance` for a session."""
+
+    def sql(statement: str, args: dict[str, str]) -> Any:
+        if "Y" in args["pattern"]:
+            raise ValueError(statement)
+        return SimpleNamespace(collect=list)
+
+    session = SimpleNamespace(sql=sql)
+    assert pattern_refusal(session, "json", {name: "dd.MM.yyyy", "mode": "YYYY"}) == ""
+    assert pattern_refusal(session, "json", {name: "YYYY"}).startswith(
+        "Expected a pattern that Spark knows, got option"
+    )
+    assert pattern_refusal(session, "parquet", {name: "YYYY"}) == ""

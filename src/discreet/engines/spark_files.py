@@ -20,12 +20,15 @@ Proof
     for which there may be no time or memory; other types are read without. A column whose own plan reads one is left
     out; so are all where that cannot be seen: behind a cache, or a sub-query. Of 32 bits of Parquet Spark gives the
     last 8 or 16 to a column of so many, and passes over the row groups in which the whole numbers are none of those
-    that are asked for: one row of a group brings back all others of it. Of other numbers than a column's it fails on
-    each file. Both are left out. A line of CSV with more columns than `maxColumns` raises; XML, and JSON of many lines,
-    take the records after a bad one with it; FAILFAST raises for one, and a rebase mode EXCEPTION for one day of long
-    ago, whatever the session's own mode is. Without a schema of the reader's, the rows of JSON, and the values in the
-    names of folders, decide of which types columns are: one row makes a column of numbers one of texts, and a permanent
-    view, which casts it back, fail. A stored table has its types in the catalog.
+    that are asked for: one row of a group brings back all others of it. Of other types than a column's it fails on each
+    file, and a writer may choose them by the rows: a text that is missing everywhere has none. Both are left out, and
+    so are columns of a file that differ by case alone, of which Spark reads none. A line of CSV with more columns than
+    `maxColumns` raises; XML, and JSON of many lines, take the records after a bad one with it; FAILFAST raises for one,
+    and a rebase mode EXCEPTION for one day of long ago, whatever the session's own mode is. A pattern of JSON's days
+    that Spark does not know raises at the first text that it is for, and so it does for a text of ours. Without a
+    schema of the reader's, the rows of JSON, and the values in the names of folders, decide of which types columns are:
+    one row makes a column of numbers one of texts, and a permanent view, which casts it back, fail. A stored table has
+    its types in the catalog.
 Rounding
     None.
 Source
@@ -39,39 +42,57 @@ Mutant
     days-of-long-ago-raise: rebase modes of the reader are let be; killed by test_readers_that_one_row_can_stop.
     json-guesses-types, folders-guess-types: types that nobody stated are taken; killed by
         test_types_that_nobody_stated.
+    patterns-that-raise: those of JSON are let be; killed by test_patterns_that_spark_does_not_know.
+    columns-by-case: the last of those that differ by case alone is asked; killed by
+        test_columns_of_a_file_that_spark_takes_for_one.
     readers-pass-over-rows: the reader's own options are let be; killed by test_readers_that_one_row_can_stop.
     last-bits-of-numbers: numbers of 32 bits are read by their last ones; killed by
         test_numbers_of_parquet_that_are_read_as_others.
+    texts-of-no-type, decimals-of-more-digits: a text, or a decimal, is taken for one in each file; killed by
+        test_texts_and_decimals_of_parquet_that_are_others.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from discreet.errors import expected
 
 MILLISECONDS = re.compile(r"TIMESTAMP\(MILLIS|TIMESTAMP_MILLIS")
-DAYS = re.compile(r"\(DATE\)")
 NUMBERS = {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double"}
 TEXTS = ("string", "char", "varchar")
+SHORT = r"int32(?! \(INTEGER\(32,false).*"
+MOMENT = r"int96|int64 \(TIMESTAMP\(MICROS.*"
 FORMS = {
     "boolean": r"boolean",
     "tinyint": r"int32 \(INTEGER\(8,true\)\)",
     "smallint": r"int32 \(INTEGER\((?:8,\w+|16,true)\)\)",
-    "int": r"int32(?! \(INTEGER\(32,false).*",
+    "int": SHORT,
     "bigint": r"int32.*|int64(?! \(INTEGER\(64,false).*",
     "float": r"float",
     "double": r"double|float|int32.*",
+    "date": SHORT,
+    "timestamp": MOMENT,
+    "timestamp_ntz": MOMENT,
+    **dict.fromkeys(TEXTS, r"binary.*"),
 }
-"""How Parquet may have the numbers of a column: in no more bits than it has, and in a way that Spark reads."""
+"""How Parquet may have a column of a type: numbers in no more bits than it has, and all in a way that Spark reads."""
+DIGITS = re.compile(r"(?i)decimal\((\d+),(\d+)\)")
+WHOLE_NUMBER = re.compile(r"int(32|64)(?: \(INTEGER\(\d+,true\)\))?")
 PASSING_OVER = ("ignorecorruptfiles", "ignoremissingfiles")
 RAISING = {"mode": "FAILFAST", "datetimerebasemode": "EXCEPTION", "int96rebasemode": "EXCEPTION"}
 """Options of readers that have one row raise."""
+PATTERNS = ("dateformat", "timestampformat", "timestampntzformat")
+ROW = """'{"a": "1", "b": "1", "c": "1"}', 'a DATE, b TIMESTAMP, c TIMESTAMP_NTZ'"""
+PARSED = f"SELECT from_json({ROW}, map(:name, :pattern))"
+"""One text of each kind, read by a pattern: Spark looks at the pattern then, and not before."""
 WHOLE = ("csv", "xml", "binaryfile")
 """Formats of which one row or file can make all fail."""
-FAR = "a moment, number or decimal that Spark may fail on"
+FAR = "a text, moment, number or decimal that Spark may fail on"
 FAILING = {"orc": "timestamp", "avro": "timestamp", "json": "decimal"}
 """What is in the types of columns with such values, by the format of their files."""
 STORED = "store it first, spark.read...write.saveAsTable('visits'), and protect that table."
@@ -146,7 +167,12 @@ def _table_refusal(frame: Any, plans: Iterable[Any]) -> str:
             cure = "leave spark.sql.sources.useV1SourceList as Spark comes with it."
             return expected("files that Spark reads by its first interface", "reader", "its second", cure)
         relation = _relation(leaf)
-        words = "" if relation is None else reader_refusal(_format(relation), _options(relation)) or _guesses(relation)
+        if relation is None:
+            continue
+        kind, options = _format(relation), _options(relation)
+        words = (
+            reader_refusal(kind, options) or pattern_refusal(frame.sparkSession, kind, options) or _guesses(relation)
+        )
         if words:
             return words
     return ""
@@ -164,6 +190,19 @@ def reader_refusal(kind: str, options: Mapping[str, str]) -> str:
         return expected(what, "option of the reader", "multiLine", STORED)
     raising = [f"{name}={value}" for name, value in RAISING.items() if options.get(name, "").upper() == value]
     return expected(what, "option of the reader", raising[0], "read them without it.") if raising else ""
+
+
+def pattern_refusal(session: Any, kind: str, options: Mapping[str, str]) -> str:
+    """The refusal of a pattern for days or moments in JSON that Spark raises at; empty if there is none."""
+    for name in PATTERNS if kind == "json" else ():
+        pattern = options.get(name)
+        try:
+            if pattern is not None:
+                session.sql(PARSED, args={"name": name, "pattern": pattern}).collect()
+        except Exception:  # noqa: BLE001 (Java)
+            cure = "write one of Spark's datetime patterns, yyyy rather than YYYY."
+            return expected("a pattern that Spark knows", "option of the reader", f"{name}={pattern}", cure)
+    return ""
 
 
 def guess_refusal(kind: str, stated: Iterable[str] | None, folders: Iterable[str]) -> str:
@@ -188,16 +227,23 @@ def far_when_stored(kind: str, stored: Types, columns: Mapping[str, str]) -> fro
     a reader makes another type of.
     """
     if kind == "parquet":
-        held = {name.lower(): of for name, of in stored}
-        days = {name for name, of in columns.items() if "timestamp" in of and DAYS.search(held.get(name.lower(), ""))}
-        forms = {name.lower(): _form(name, of) for name, of in stored}
-        numbers = {name: of for name, of in columns.items() if of in FORMS and name.lower() in forms}
-        others = {name for name, of in numbers.items() if not re.fullmatch(FORMS[of], forms[name.lower()])}
-        return frozenset(days | others | {name for name, of in stored if MILLISECONDS.search(of)})
+        forms = _by_name([(name, _form(name, of)) for name, of in stored])
+        others = {name for name, of in columns.items() if not _fits(forms.get(name.lower()), of)}
+        return frozenset(others | {name for name, of in stored if MILLISECONDS.search(of)})
     if all(name.startswith("_col") for name, _ in stored):  # without names, as Hive writes them: by their places
         stored = [(name, of) for name, (_, of) in zip(columns, stored, strict=False)]
-    held = {name.lower(): of for name, of in stored}
+    held = _by_name(stored)
     return frozenset(name for name, of in columns.items() if not _alike(held.get(name.lower(), of), of))
+
+
+def _by_name(stored: Types) -> dict[str, str]:
+    """The types of a file's columns; those of which Spark takes several for one have none.
+
+    >>> _by_name([("a", "int"), ("v", "int"), ("V", "int")])
+    {'a': 'int', 'v': ''}
+    """
+    number = Counter(name.lower() for name, _ in stored)
+    return {name.lower(): of if number[name.lower()] == 1 else "" for name, of in stored}
 
 
 def _form(name: str, stored: str) -> str:
@@ -208,6 +254,25 @@ def _form(name: str, stored: str) -> str:
     """
     _, physical, rest = stored.split(" ", 2)
     return physical + rest[len(name) :].partition(" = ")[0]
+
+
+def _fits(form: str | None, read: str) -> bool:
+    """Whether a file lacks a column, or has it in a form that Spark reads as a type, and not by its last bits.
+
+    >>> _fits("binary (STRING)", "string"), _fits("int32 (UNKNOWN)", "string"), _fits("int64", "decimal(18,2)")
+    (True, False, False)
+    """
+    if form is None:
+        return True
+    kind = read.partition("(")[0].partition(" ")[0]  # a text may have a length, or a collation
+    if kind != "decimal":
+        return kind not in FORMS or bool(re.fullmatch(FORMS[kind], form))
+    precision, scale = map(int, DIGITS.findall(read)[0])
+    if number := WHOLE_NUMBER.fullmatch(form):
+        return precision - scale >= {"32": 10, "64": 20}[number[1]]
+    held = DIGITS.search(form)
+    digits, places = (int(held[1]), int(held[2])) if held else (math.inf, 0)
+    return scale >= places and precision - scale >= digits - places
 
 
 def _alike(stored: str, read: str) -> bool:
