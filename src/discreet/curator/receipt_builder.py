@@ -36,9 +36,9 @@ def claims(plan: Plan) -> dict[str, Any]:
     return _claimed(Explanation(plan_facts(plan, 0.95, None)))
 
 
-def foreseen(plan: Plan, cells: int | None = None) -> None:
+def foreseen(plan: Plan) -> None:
     """What could fail of an answer after its charge, tried before it: what its receipt says, and its length."""
-    check_length(plan, cells)
+    check_length(plan)
     claims(plan)
 
 
