@@ -73,6 +73,7 @@ ALIKE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("beside", ["the same connection", "another connection", "a frame"])
 @pytest.mark.parametrize("apart", ["who", "ward"])
 @pytest.mark.parametrize(("collation", "first", "second"), ALIKE, ids=[name or "none" for name, *_ in ALIKE])

@@ -204,6 +204,7 @@ ASKED: dict[str, Callable[..., Moves]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("replaced", [False, True], ids=["added", "replaced"])
 @pytest.mark.parametrize("asked", ASKED)
 def test_a_person_in_all_tables_uses_the_limits_up(bench: Bench, asked: str, *, replaced: bool) -> None:
@@ -213,6 +214,7 @@ def test_a_person_in_all_tables_uses_the_limits_up(bench: Bench, asked: str, *, 
     assert any(moved > 0.99 * float(claimed) for moved, claimed in found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("replaced", [False, True], ids=["added", "replaced"])
 @pytest.mark.parametrize("asked", ASKED)
 def test_limits_of_each_table_alone_are_seen(bench: Bench, asked: str, *, replaced: bool) -> None:

@@ -131,6 +131,7 @@ def outcome(asked: Callable[[dp.Release], Any], answer: dp.Release) -> str:
         return str(refused)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("name", AFTER_AND_BEFORE)
 def test_what_is_said_does_not_depend_on_the_program_around(name: str, host: Callable[[], Any]) -> None:

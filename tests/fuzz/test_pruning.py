@@ -274,6 +274,7 @@ def with_added(kind: pa.DataType, base: list[Any], added: list[Any]) -> pa.Table
     return pa.table({"v": pa.array([*few, *added, *many], kind)})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seen", OLD)
 @pytest.mark.parametrize("name", CLIPPED)
 def test_statistics_of_old_writers_clip_nothing(tmp_path: Path, name: str, seen: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -107,6 +108,7 @@ def named(part: ast.expr, tree: ast.AST) -> ast.expr:
     return part
 
 
+@functools.cache
 def lines() -> list[Line]:
     """All of them."""
     files = sorted(SOURCE.rglob("*.py"))

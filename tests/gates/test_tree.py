@@ -6,8 +6,9 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -68,8 +69,8 @@ def files(root: Path = ROOT) -> list[Path]:
     return sorted(path for folder in CODE for path in (root / folder).rglob("*.py"))
 
 
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def functions(nodes: list[ast.AST]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -97,19 +98,19 @@ FILES = {name_of(path): path for path in files()}
 SOURCES = {name: path for name, path in FILES.items() if name.startswith("src/")}
 
 
-def oversized(path: Path) -> Iterator[str]:
-    lines = path.read_text(encoding="utf-8").count("\n")
+def oversized(source: str, nodes: list[ast.AST]) -> Iterator[str]:
+    lines = source.count("\n")
     if lines >= LINES_OF_A_FILE:
         yield f"{lines} lines"
-    for function in functions(path):
+    for function in functions(nodes):
         length = length_of(function)
         if length >= LINES_OF_A_FUNCTION:
             yield f"{function.name}: {length} lines"
 
 
-def crowded(path: Path) -> set[str]:
+def crowded(nodes: list[ast.AST]) -> set[str]:
     """Functions with more parameters than a reader keeps in mind."""
-    return {function.name for function in functions(path) if parameters(function) > PARAMETERS}
+    return {function.name for function in functions(nodes) if parameters(function) > PARAMETERS}
 
 
 def leftovers(source: str) -> Iterator[str]:
@@ -118,9 +119,9 @@ def leftovers(source: str) -> Iterator[str]:
             yield f"line {number}: {line.strip()}"
 
 
-def randomness(source: str) -> Iterator[str]:
+def randomness(nodes: list[ast.AST]) -> Iterator[str]:
     """Uses of a source of chance."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         match node:
             case ast.Import(names=names):
                 yield from (alias.name for alias in names if alias.name in RANDOM_MODULES)
@@ -133,33 +134,47 @@ def randomness(source: str) -> Iterator[str]:
                 yield attribute
 
 
-def faults(check: Callable[[Path], Iterable[str]], paths: Iterable[Path]) -> dict[str, list[str]]:
-    """What is wrong, by file, where anything is: thousands of tests of one file each would take longer."""
-    found = {name_of(path): list(check(path)) for path in paths}
-    return {name: wrong for name, wrong in found.items() if wrong}
+class Reading(NamedTuple):
+    """What the rules ask of one file."""
+
+    oversized: list[str]
+    crowded: set[str]
+    leftovers: list[str]
+    randomness: list[str]
 
 
-def test_sizes() -> None:
+def reading(source: str) -> Reading:
+    nodes = list(ast.walk(ast.parse(source)))
+    return Reading([*oversized(source, nodes)], crowded(nodes), [*leftovers(source)], [*randomness(nodes)])
+
+
+@pytest.fixture(scope="module")
+def readings() -> dict[str, Reading]:
+    """Of all files, each parsed once: thousands of tests of one file each would take longer."""
+    return {name: reading(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
+
+
+def test_sizes(readings: dict[str, Reading]) -> None:
     assert len(FILES) > 700
-    assert faults(oversized, FILES.values()) == {}
+    assert {name: one.oversized for name, one in readings.items() if one.oversized} == {}
 
 
 def test_names_say_something() -> None:
     assert [name for name in FILES if set(re.split(r"[/_.]", name)) & VAGUE] == []
 
 
-def test_no_leftovers() -> None:
-    assert faults(lambda path: leftovers(path.read_text(encoding="utf-8")), FILES.values()) == {}
+def test_no_leftovers(readings: dict[str, Reading]) -> None:
+    assert {name: one.leftovers for name, one in readings.items() if one.leftovers} == {}
 
 
-def test_few_parameters() -> None:
-    found = {f"{name}::{function}" for name, path in SOURCES.items() for function in crowded(path)}
+def test_few_parameters(readings: dict[str, Reading]) -> None:
+    found = {f"{name}::{function}" for name in SOURCES for function in readings[name].crowded}
     assert found == set(ENTRY_POINTS)
 
 
-def test_one_door_to_randomness() -> None:
-    others = [path for name, path in SOURCES.items() if not name.removeprefix("src/discreet/").startswith(DOOR)]
-    assert faults(lambda path: randomness(path.read_text(encoding="utf-8")), others) == {}
+def test_one_door_to_randomness(readings: dict[str, Reading]) -> None:
+    others = [name for name in SOURCES if not name.removeprefix("src/discreet/").startswith(DOOR)]
+    assert {name: found for name in others if (found := readings[name].randomness)} == {}
 
 
 def test_import_is_light() -> None:
@@ -176,15 +191,12 @@ def test_tests_mirror_the_source() -> None:
     assert folders <= rooms | {"far_ends", "fixtures", "fuzz", "gates"}
 
 
-def test_faults_are_seen(tmp_path: Path) -> None:
-    path = tmp_path / "long.py"
-    path.write_text("def f(a, b, c, d, e, f, *, g):\n" + "    a\n" * 50 + "\n" * 400)
-    assert list(oversized(path)) == ["451 lines", "f: 51 lines"]
-    assert crowded(path) == {"f"}
-    path.write_text('def f():\n    """Promise.\n' + "\n" * 60 + '    """\n')
-    assert list(oversized(path)) == []
-    path.write_text("class A:\n    def f(self, a, b, c, d, e, f): ...\n")
-    assert crowded(path) == set()
+def test_faults_are_seen() -> None:
+    long = reading("def f(a, b, c, d, e, f, *, g):\n" + "    a\n" * 50 + "\n" * 400)
+    assert long.oversized == ["451 lines", "f: 51 lines"]
+    assert long.crowded == {"f"}
+    assert reading('def f():\n    """Promise.\n' + "\n" * 60 + '    """\n').oversized == []
+    assert reading("class A:\n    def f(self, a, b, c, d, e, f): ...\n").crowded == set()
 
 
 @pytest.mark.parametrize(
@@ -199,13 +211,12 @@ def test_faults_are_seen(tmp_path: Path) -> None:
     ],
 )
 def test_leftover_is_seen(line: str) -> None:
-    assert list(leftovers(line))
+    assert reading(line).leftovers
 
 
 def test_reasons_are_accepted() -> None:
-    assert not list(
-        leftovers("x = 1  # type: ignore[arg-type]  # the refusal is the test\ny = 2  # noqa: S101 - why not")
-    )
+    said = "x = 1  # type: ignore[arg-type]  # the refusal is the test\ny = 2  # noqa: S101 - why not"
+    assert reading(said).leftovers == []
 
 
 @pytest.mark.parametrize(
@@ -222,4 +233,4 @@ def test_reasons_are_accepted() -> None:
     ],
 )
 def test_second_door_is_seen(source: str) -> None:
-    assert list(randomness(source))
+    assert reading(source).randomness

@@ -62,6 +62,7 @@ def test_few_odd_reports_of_many_people_are_not_normal(epsilon: int, people: int
     assert missed <= (1 - confidence) * 1.001
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "within"), [(20, 1e-9), (22, 1e-10), (24, 1e-11)])
 def test_sizes_are_enough_where_few_reports_are_odd(epsilon: int, within: float) -> None:
     poll, people = RandomizedResponse(epsilon=epsilon), RandomizedResponse.sample_size(within=within, epsilon=epsilon)

@@ -135,6 +135,7 @@ def test_it_is_typed_and_told(name: str) -> None:
     assert all(re.search(rf"^ *{one}: |`{one}`", text, flags=re.MULTILINE) for one in types)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(FOUND))
 def test_it_is_drawn_in_axes_of_the_caller_and_saved(name: str, tmp_path: Path) -> None:
     alone = drawn(name, path=tmp_path / "alone.png")

@@ -104,6 +104,7 @@ def test_a_limit_may_be_larger_than_any_answer(people: dp.PrivateTable) -> None:
     assert len(people.count().limit(3, offset=10**30).release(epsilon=1)) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
 def test_what_has_no_value_is_null_with_all_that_it_is_in(dialect: str, protect: Any) -> None:
     people = protect(keys={"plan": ["free", "nowhere"]}, budget=dp.Budget(epsilon=10**6))

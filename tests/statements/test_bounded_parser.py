@@ -62,6 +62,7 @@ NESTED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", NESTED)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_no_operand_is_translated_twice(shape: str, dialect: str) -> None:

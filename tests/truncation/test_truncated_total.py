@@ -305,6 +305,7 @@ def test_an_answer_is_one_row() -> None:
     assert row["value_low"] == min(row["value"], max(0, row["value_low"]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stated", [{"limit": "race", "most": 16}, {"limit": 4}], ids=["a race", "a stated limit"])
 def test_no_low_end_is_above_its_value(stated: dict[str, Any]) -> None:
     """Neither where noise is below 0, nor where another limit wins the race at another confidence."""
