@@ -18,6 +18,14 @@ def test_texts_are_not_looked_into() -> None:
     assert found["t"].take([2]).to_pylist() == ["x"]
 
 
+def test_a_byte_order_mark_belongs_to_its_text() -> None:
+    """Files that were imported begin with one, and it comes first or not as the server happens to send the rows."""
+    texts = ["\ufeffb", "\ufeff\ufeffb", "b", "\ufeff"]
+    for first in range(len(texts)):
+        sent = texts[first:] + texts[:first]
+        assert read("".join(f"{one}\n" for one in sent).encode(), {"t": pa.string()})["t"].to_pylist() == sent
+
+
 def test_null_and_empty_text_are_told_apart() -> None:
     assert read(b'\n""\nNULL\n', {"t": pa.string()})["t"].to_pylist() == [None, "", "NULL"]
 
