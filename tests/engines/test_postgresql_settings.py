@@ -109,7 +109,7 @@ def test_settings_are_those_of_ours() -> None:
     ]  # fmt: skip
     names, values = cursor.asked[-1][1]
     assert dict(zip(names, values, strict=True)) == {
-        "DateStyle": "ISO, YMD", "IntervalStyle": "postgres", "TimeZone": "UTC", "array_nulls": "on",
+        "DateStyle": "ISO", "IntervalStyle": "postgres", "TimeZone": "UTC", "array_nulls": "on",
         "backslash_quote": "safe_encoding", "bytea_output": "hex", "extra_float_digits": "1",
         "gin_fuzzy_search_limit": "0", "idle_in_transaction_session_timeout": "0", "lock_timeout": "0",
         "restrict_nonsystem_relation_kind": "", "row_security": "on", "standard_conforming_strings": "on",
@@ -147,7 +147,16 @@ def test_the_callers_own_are_asked_for() -> None:
     cursor = Cursor([("lc_monetary", "ja_JP.utf8")])
     assert curators_settings(cursor) == {"lc_monetary": "ja_JP.utf8"}
     assert cursor.asked[0][1] == [list(CURATORS)]
-    assert not {*CURATORS} & {*FIRST, *SETTINGS}
+    assert {*CURATORS} & {*FIRST, *SETTINGS} == {"DateStyle"}
+
+
+def test_days_are_read_in_the_order_of_the_callers() -> None:
+    """In another one, a view that makes days of texts would fail at one of them that it does not fail at by itself."""
+    for kept, wanted in (({}, "ISO"), ({"DateStyle": "ISO, DMY"}, "ISO, DMY")):
+        cursor = Cursor()
+        put_in_place(cursor, kept)
+        names, values = cursor.asked[-1][1]
+        assert dict(zip(names, values, strict=True))["DateStyle"] == wanted
 
 
 @pytest.mark.parametrize("encoding", ["SQL_ASCII", "WIN1252", "EUC_JP", None])

@@ -18,6 +18,8 @@ Proof
     before anything that has an operator in it is run; what goes before calls one function, by its full name. Nobody but
     a superuser creates objects in pg_catalog; temporary relations of our own session are looked for last, and have no
     operators. The others are set in one statement under that path. Settings that a server does not have are left out.
+    A view that makes days of texts fails at 02/13/2020 if the year is to come first, and not where it was made. So the
+    order of DateStyle is the curator's: what `put_in_place` has first makes ISO of its words, and leaves the order.
 Rounding
     None.
 Source
@@ -28,6 +30,8 @@ Mutant
     path-is-late: relations are looked up by operators of the caller's path; killed by
     test_the_path_is_set_before_operators.
     serializable-looks: transactions are as the caller's are; killed by test_a_transaction_of_ours_is_read_committed.
+    year-comes-first: texts are read as days in an order of ours; killed by
+    test_days_are_read_in_the_order_of_the_callers.
     null-is-a-word: array_nulls is left as it is; killed by test_settings_are_those_of_ours.
     foreign-tables-are-stored: a table of another server, which may be a view there, passes for a stored one; killed by
     test_what_is_stored_has_no_part_elsewhere.
@@ -54,7 +58,7 @@ ENCODING = "UTF8"
 FIRST = {"client_encoding": ENCODING, "search_path": "pg_catalog, pg_temp"}
 """Set one by one, before anything else is run."""
 SETTINGS = {
-    "DateStyle": "ISO, YMD",
+    "DateStyle": "ISO",  # how days are written; in which order they are read stays what it is
     "IntervalStyle": "postgres",
     "TimeZone": "UTC",
     "array_nulls": "on",
@@ -74,9 +78,9 @@ SETTINGS = {
 """What the meaning of a statement depends on, and whether it fails; set for its transaction alone."""
 CURATORS = (
     *("default_text_search_config", "lc_monetary", "lc_numeric", "lc_time"),
-    *("timezone_abbreviations", "xmlbinary", "xmloption"),
+    *("timezone_abbreviations", "xmlbinary", "xmloption", "DateStyle"),
 )
-"""What the curator's own columns and views depend on: how many decimals money has, say."""
+"""What the curator's own columns and views depend on: how many decimals money has, say, and which day 01/02/03 is."""
 
 SET_ALL = (
     "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS wanted (name, value) "
