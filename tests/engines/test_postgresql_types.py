@@ -11,7 +11,7 @@ import ibis.expr.types as ir
 import pytest
 
 from discreet.engines import postgresql_types
-from discreet.engines.postgresql_types import NAMES, OID, TYPES, OtherTypes, check, type_codes
+from discreet.engines.postgresql_types import NAMES, OID, TYPES, OtherTypes, check, column_types
 
 INTEGER, NUMERIC, TEXT, MONEY, RANGE, ENUM, CITEXT, COMPOSITE = 23, 1700, 25, 790, 3904, 16385, 16390, 16400
 SERVER = {
@@ -25,8 +25,8 @@ DOMAIN = dt.Unknown(raw_type="a domain")
 class Cursor:
     """Tells the numbers of columns' types, as a server does, and what it calls them."""
 
-    def __init__(self, codes: dict[str, int]) -> None:
-        self.description = [SimpleNamespace(name=name, type_code=code) for name, code in codes.items()]
+    def __init__(self, codes: dict[str, int], scale: int | None = None) -> None:
+        self.description = [SimpleNamespace(name=name, type_code=code, scale=scale) for name, code in codes.items()]
         self.asked: list[str] = []
         self._wanted: list[int] = []
 
@@ -40,7 +40,7 @@ class Cursor:
 
 
 def with_server_types(cursor: Any, raw: ir.Table, written: str) -> tuple[ir.Table, dict[str, str]]:
-    return postgresql_types.with_server_types(cursor, raw, type_codes(cursor, written))
+    return postgresql_types.with_server_types(cursor, raw, column_types(cursor, written))
 
 
 def reported_types(**columns: tuple[Any, int]) -> tuple[ir.Table, dict[str, str]]:
@@ -57,7 +57,7 @@ def test_no_row_is_asked_for() -> None:
 def test_plain_columns_stay_what_they_are() -> None:
     raw = ibis.table({"a": "int32", "b": "string", "c": dt.Decimal(12, 2), "m": dt.Decimal(19, 4)}, name="t")
     seen, closed = with_server_types(
-        Cursor({"a": INTEGER, "b": TEXT, "c": NUMERIC, "m": MONEY}), raw, "SELECT * FROM t"
+        Cursor({"a": INTEGER, "b": TEXT, "c": NUMERIC, "m": MONEY}, scale=2), raw, "SELECT * FROM t"
     )
     assert seen.equals(raw)
     assert closed == {}
@@ -110,6 +110,14 @@ def test_an_oid_is_cast_to_bigint(known: Any) -> None:
     assert 'CAST("t0"."who" AS BIGINT)' in str(ibis.to_sql(seen, dialect="postgres"))
 
 
+@pytest.mark.parametrize("scale", [None, 3])
+def test_a_scale_that_is_not_the_servers_is_not_believed(scale: int | None) -> None:
+    """A unit of a scale is compared as text, in which 1.0 and 1.00 would be two units."""
+    raw = ibis.table({"who": dt.Decimal(12, 2)}, name="t")
+    seen, closed = with_server_types(Cursor({"who": NUMERIC}, scale=scale), raw, "SELECT * FROM t")
+    assert (dict(seen.schema()), closed) == ({"who": dt.Decimal(None, None)}, {})
+
+
 def test_what_is_shown_as_text_is_text() -> None:
     """A type of an extension, or an enum that Ibis knows by its name; no composite, which somebody may cast."""
     seen, closed = reported_types(a=("string", CITEXT), b=("string", ENUM), c=("string", COMPOSITE))
@@ -121,8 +129,12 @@ def test_what_is_shown_as_text_is_text() -> None:
 def test_a_column_of_another_type_is_refused() -> None:
     for now in ({"a": TEXT}, {"b": INTEGER}, {}):
         with pytest.raises(OtherTypes):
-            check(Cursor(now), "SELECT * FROM t", {"a": INTEGER})
-    check(Cursor({"a": INTEGER, "b": TEXT}), "SELECT * FROM t", {"a": INTEGER})
+            check(Cursor(now), "SELECT * FROM t", {"a": (INTEGER, None)})
+    check(Cursor({"a": INTEGER, "b": TEXT}, scale=6), "SELECT * FROM t", {"a": (INTEGER, None)})
+    check(Cursor({"a": NUMERIC}, scale=2), "SELECT * FROM t", {"a": (NUMERIC, 2)})
+    for scale in (None, 3):
+        with pytest.raises(OtherTypes):
+            check(Cursor({"a": NUMERIC}, scale=scale), "SELECT * FROM t", {"a": (NUMERIC, 2)})
     check(Cursor({"a": INTEGER}), "", {})
 
 

@@ -69,8 +69,8 @@ class PostgreSQL(Connected):
         check(backend.con, raw)
         super().__init__(backend, raw, backend.con)
         self._curators_settings: dict[str, str] = {}
-        self._written, self._types = "", dict[str, int]()
-        """The table of the caller's, in SQL, and the numbers of its columns' types."""
+        self._written, self._types = "", postgresql_types.Told()
+        """The table of the caller's, in SQL, and its columns' types."""
         self._stored: ir.Table | None = None
         """The table, if the server stores it as it is."""
         self._raw, self._unreadable = hide_failure_details(partial(self._describe, raw), charged=False)
@@ -90,7 +90,7 @@ class PostgreSQL(Connected):
             if not open_names:
                 return raw, {}
             self._written = self._to_sql(raw.select(open_names))
-            self._types = postgresql_types.type_codes(cursor, self._written)
+            self._types = postgresql_types.column_types(cursor, self._written)
             return postgresql_types.with_server_types(cursor, raw, self._types)
 
     def statement(self, plan: Plan) -> str:

@@ -63,6 +63,28 @@ def test_a_column_of_another_type_is_refused_before_a_charge(postgresql: Any, ch
     assert table.budget.spent.epsilon == 1000
 
 
+def test_a_number_is_one_unit_whatever_its_scale(postgresql: Any) -> None:
+    """1.0 and 1.00 are two texts. A column that is of any scale by now, or was it when a step was written, has both."""
+    postgresql.raw_sql("CREATE TABLE owned.scaled AS SELECT 1::numeric(12, 2) AS who FROM generate_series(1, 90)")
+    stale = postgresql.table("scaled", database="owned")
+    stated: dict[str, Any] = {"unit": "who", "max_rows": 5, "budget": dp.Budget(epsilon=10**6)}
+    before = dp.protect(stale, name="before", **stated)
+    postgresql.raw_sql(
+        "ALTER TABLE owned.scaled ALTER who TYPE numeric; DELETE FROM owned.scaled;"
+        "INSERT INTO owned.scaled SELECT ('1.' || repeat('0', i))::numeric FROM generate_series(1, 90) AS i"
+    )
+    with pytest.raises(dp.EngineError, match="nothing was charged"):
+        before.agg(n=lambda t: t.count()).release(epsilon=1000)
+    others = {
+        "stale": stale,
+        "new": postgresql.table("scaled", database="owned"),
+        "step": stale.select(who=stale.who + 1),
+    }
+    for name, raw in others.items():
+        table = dp.protect(raw, name=name, **stated)
+        assert table.agg(n=lambda t: t.count()).release(epsilon=1000)["n"].tolist() == [5]
+
+
 def test_units_that_are_no_oids_stand_beside_those_that_are(postgresql: Any) -> None:
     """Of rows of one person, a number below 0 or beyond 32 bits made every release fail after its charge."""
     postgresql.raw_sql(
