@@ -103,7 +103,7 @@ def check(con: Any, raw: ir.Table) -> None:
     """
     found = con.info.parameter_status("server_encoding")
     if found != ENCODING:
-        cure = "copy the table into a database made with ENCODING 'UTF8', or show it there by postgres_fdw."
+        cure = "copy the table into a database made with ENCODING 'UTF8': a foreign table would fail at the same rows."
         raise InvalidParameter(expected("a database whose encoding is UTF8", "server_encoding", found, cure))
     if raw.op().find((ops.SQLQueryResult, ops.SQLStringView)):
         cure = "make a view of it, CREATE VIEW, and pass connection.table(name): its names are settled once."
