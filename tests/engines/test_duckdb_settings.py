@@ -30,7 +30,6 @@ OTHER: dict[str, tuple[str, ...]] = {
     "error_on_division_by_zero": ("false",),
     "ieee_floating_point_ops": ("false",),
     "integer_division": ("true",),
-    "scalar_subquery_error_on_multiple_rows": ("false",),
     "allow_parser_override_extension": ("FALLBACK", "STRICT"),
     "dialect_compatibility_mode": ("SPARK",),
     "legacy_disable_null_type": ("true",),
@@ -186,6 +185,23 @@ def test_many_settings_together_move_no_total(served: Served) -> None:
         for raw in connections:
             for name in OTHER:
                 raw.execute(f"RESET {name}")
+
+
+def test_a_view_fails_where_it_failed_when_it_was_protected() -> None:
+    """A sub-query that has several rows for a person is the curator's to allow."""
+    connection = ibis.duckdb.connect()
+    connection.con.execute(
+        "CREATE TABLE visits AS SELECT i AS person FROM range(9) AS r (i); CREATE TABLE plans AS FROM visits;"
+        "CREATE VIEW seen AS SELECT person, (SELECT p.person FROM plans AS p WHERE p.person = v.person) AS plan "
+        "FROM visits AS v; SET scalar_subquery_error_on_multiple_rows = false"
+    )
+    table = dp.protect(connection.table("seen"), unit="person", max_rows=1, budget=dp.Budget(epsilon=10**6), name="v")
+    connection.con.execute("INSERT INTO plans VALUES (5); SET scalar_subquery_error_on_multiple_rows = true")
+    question = table.agg(n=table["plan"].count())
+    assert question.release(epsilon=10**5)["n"].tolist() == [9]
+    assert connection.con.execute("SELECT current_setting('scalar_subquery_error_on_multiple_rows')").fetchone() == (
+        True,
+    )
 
 
 def test_other_connections_see_no_change() -> None:

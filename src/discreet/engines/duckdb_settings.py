@@ -11,7 +11,8 @@ Relies on
     `SET SESSION`, which is seen by one connection alone, and `RESET SESSION`, which takes it back.
 Proof
     Each setting that DuckDB tells of is in one of three tables: `FIXED` has the value that it is given, whatever the
-    curator's; `PROTECTED` keeps what it was when the table was protected, since names lead elsewhere otherwise;
+    curator's; `PROTECTED` keeps what it was when the table was protected: otherwise names would lead elsewhere, and a
+    view could fail at a row at which it does not fail by itself. Our own statements have no sub-query of several rows.
     `IGNORED` says why it makes no difference. A test compares the tables with `duckdb_settings()`, so that a version
     with a setting more is noticed, and tries each settled one at its other values.
 Rounding
@@ -23,6 +24,8 @@ Mutant
     curators-arrow: answers come back in the curator's types; killed by test_no_setting_moves_a_total.
     curators-search-path: a name leads where it leads now; killed by
     test_a_table_is_that_of_the_path_on_which_it_was_protected.
+    views-fail-by-ours: a sub-query in a view fails at several rows, whatever its curator set; killed by
+    test_a_view_fails_where_it_failed_when_it_was_protected.
     failed-transactions-keep-ours: settings stay ours where a transaction of the curator's failed with the look; killed
     by test_settings_come_back_in_a_transaction_that_failed.
     warnings-as-errors-come-later: nobody asks before the charge whether a warning raises; killed by
@@ -52,7 +55,6 @@ FIXED: dict[str, Any] = {
     "error_on_division_by_zero": False,
     "ieee_floating_point_ops": True,
     "integer_division": False,
-    "scalar_subquery_error_on_multiple_rows": True,
     "warnings_as_errors": False,
     # How a statement is read.
     "active_grammar_extensions": [],
@@ -78,8 +80,8 @@ FIXED: dict[str, Any] = {
 
 TRIES = 5
 """So often a setting is taken back, where interrupts or failures come between."""
-PROTECTED = ("search_path", "file_search_path")
-"""Where names lead: what they were when the table was protected."""
+PROTECTED = ("search_path", "file_search_path", "scalar_subquery_error_on_multiple_rows")
+"""Where names lead, and whether a view of the curator's fails: what they were when the table was protected."""
 
 LOCK = "lock_configuration"
 LOCKS = (LOCK, "warnings_as_errors")
