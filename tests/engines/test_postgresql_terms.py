@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import string
 from typing import Any
 
 import ibis
@@ -106,6 +107,19 @@ def test_exponentials_of_little_are_zero() -> None:
     text = written(table.select(m=table.l.exp()))
     found = [row[0] for row in table.get_backend().con.execute(text).fetchall()]
     assert found == [0.0, 0.0, pytest.approx(math.exp(-708)), 1.0, None, pytest.approx(math.exp(5))]
+
+
+@pytest.mark.parametrize("side", ["strip", "lstrip", "rstrip"])
+def test_long_texts_are_not_trimmed(side: str) -> None:
+    """From 2^27 bytes on PostgreSQL raises at them."""
+    texts = [" a\t", None, "", " \n", "\u00a0", " 5678 bc", " 5678 bcd"]
+    connection = ibis.duckdb.connect()
+    table = connection.create_table("texts", pa.table({"s": texts}))
+    text = written(table.select(m=getattr(table.s, side)()))
+    assert f"OCTET_LENGTH(l) < {2**26} " in text
+    found = connection.con.execute(text.replace(f"OCTET_LENGTH(l) < {2**26} ", "STRLEN(l) < 9 ")).fetchall()
+    trimmed = [None if one is None else getattr(one, side)(string.whitespace) for one in texts]
+    assert [row[0] for row in found] == [*trimmed[:-1], texts[-1]]
 
 
 def test_patterns_mean_what_they_say() -> None:

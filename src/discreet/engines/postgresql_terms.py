@@ -15,13 +15,17 @@ Proof
     after scaling b where it is beyond 2^500. Where the arguments cannot be so small (`least_magnitude`) nothing is
     added. A backslash in a pattern is an escape, and raises at a pattern's end: it is doubled. Decimals beyond the
     doubles are told apart as decimals, before the cast; amounts of money, which Ibis takes for decimals, are made some.
+    TRIM takes eight bytes for each byte of a text, and raises where these are 2^30 or more: a text of 2^26 bytes or
+    more is left as it is.
     Texts are ordered under the collation "C": those that no column holds would be under the database's.
 Rounding
     A product within one part in 2^53 of half the smallest double is taken for zero.
 Source
-    PostgreSQL's float8_mul, float8_div and dexp (src/include/utils/float.h, src/backend/utils/adt/float.c).
+    PostgreSQL's float8_mul, float8_div and dexp (src/include/utils/float.h, src/backend/utils/adt/float.c), and dotrim
+    (src/backend/utils/adt/oracle_compat.c).
 Mutant
     underflow-raises: products are left as they are; killed by test_products_that_vanish_are_zero.
+    long-texts-raise: texts of any length are trimmed; killed by test_long_texts_are_not_trimmed.
     texts-in-the-databases-order: texts that were computed are ordered as the database orders its own; killed by
     test_computed_texts_are_ordered_by_their_bytes.
 """
@@ -29,6 +33,7 @@ Mutant
 from __future__ import annotations
 
 import functools
+import string
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,6 +62,8 @@ OVER = "__discreet_over"
 EXP = "__discreet_exp"
 BYTES = "__discreet_bytes"
 DECIMAL = "__discreet_decimal"
+STRIP, LSTRIP, RSTRIP = "__discreet_strip", "__discreet_lstrip", "__discreet_rstrip"
+TRIM = f"SELECT CASE WHEN OCTET_LENGTH(l) < 67108864 THEN TRIM({{}} '{string.whitespace}' FROM l) ELSE l END "  # noqa: S608 (constants)
 TEMPLATES = {
     TIMES: "SELECT CASE WHEN l IS NULL OR r IS NULL THEN NULL "
     "WHEN a >= 1 OR b >= 1 OR (a > {2^-537} AND b > {2^-537}) THEN l * r "
@@ -73,6 +80,10 @@ TEMPLATES = {
     "WHEN l - l = 0 THEN CAST(l AS DOUBLE PRECISION) END FROM (SELECT CAST({l} AS NUMERIC) AS l OFFSET 0) AS p",
     EXP: "SELECT CASE WHEN l < {-708} THEN {0} ELSE EXP(l) END FROM (SELECT {l} AS l OFFSET 0) AS p",
     BYTES: '{l} COLLATE "C"',
+    **{
+        name: TRIM.format(side) + "FROM (SELECT {l} AS l OFFSET 0) AS p"
+        for name, side in ((STRIP, "BOTH"), (LSTRIP, "LEADING"), (RSTRIP, "TRAILING"))
+    },
 }
 """Mostly scalar sub-queries, which name arguments once; OFFSET 0 keeps the planner from writing them out again."""
 
@@ -137,6 +148,21 @@ def _bytes(l): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E741
 
 @ibis.udf.scalar.builtin(name=EXP, signature=((dt.float64,), dt.float64))
 def _exp(l): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E741 (as above)
+
+
+@ibis.udf.scalar.builtin(name=STRIP, signature=((dt.string,), dt.string))
+def _strip(l): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E741 (as above)
+
+
+@ibis.udf.scalar.builtin(name=LSTRIP, signature=((dt.string,), dt.string))
+def _lstrip(l): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E741 (as above)
+
+
+@ibis.udf.scalar.builtin(name=RSTRIP, signature=((dt.string,), dt.string))
+def _rstrip(l): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E741 (as above)
+
+
+TRIMS = {ops.Strip: _strip, ops.LStrip: _lstrip, ops.RStrip: _rstrip}
 
 
 def _multiply(op: ops.Multiply) -> ops.Node:
@@ -209,6 +235,11 @@ def _shifted(op: Any) -> ops.Node:
     return node
 
 
+def _trimmed(op: ops.Strip | ops.LStrip | ops.RStrip) -> ops.Node:
+    node: ops.Node = TRIMS[type(op)](op.arg.to_expr()).op()
+    return node
+
+
 def _substring(op: ops.Substring) -> ops.Node:
     places = [None if end is None else min(int(end.value), LONGEST_TEXT) for end in (op.start, op.length)]
     return ops.Substring(op.arg, *places)
@@ -264,6 +295,7 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.Cast: _conversion,
     ops.TryCast: _attempt,
     **PATTERNS,
+    **dict.fromkeys(TRIMS, _trimmed),
     ops.Substring: _substring,
     ops.Modulus: _modulus,
     JOINED_BACKWARDS: reversed_again,

@@ -276,6 +276,24 @@ def test_collations_of_the_callers_move_nothing(postgresql: Any) -> None:
 
 
 @only("postgresql")
+def test_a_long_text_makes_no_release_fail(postgresql: Any) -> None:
+    """PostgreSQL's TRIM takes eight bytes for each of a text, and no more than 2^30."""
+    postgresql.raw_sql(
+        "DROP TABLE IF EXISTS words CASCADE;"
+        "CREATE TABLE words AS SELECT i AS person, ' a ' AS word FROM generate_series(1, 9) AS i;"
+        "INSERT INTO words VALUES (10, repeat('x', 140000000))"
+    )
+    table = protected(postgresql.table("words"), bounds={}, keys={})
+    answer = table.agg(
+        both=table.word.count(where=table.word.strip() == "a"),
+        left=table.word.count(where=table.word.lstrip() == "a "),
+        right=table.word.count(where=table.word.rstrip() == " a"),
+    ).release(epsilon=10**5)
+    postgresql.raw_sql("DROP TABLE words")
+    assert [answer[name].tolist() for name in ("both", "left", "right")] == [[9], [9], [9]]
+
+
+@only("postgresql")
 def test_the_order_of_a_database_is_not_that_of_texts(postgresql: Any) -> None:
     """Of those that were computed, which have no column's collation: 'b' is after 'C', whatever a dictionary says."""
     con = postgresql.con
