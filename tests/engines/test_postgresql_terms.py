@@ -122,6 +122,19 @@ def test_long_texts_are_not_trimmed(side: str) -> None:
     assert [row[0] for row in found] == [*trimmed[:-1], texts[-1]]
 
 
+@pytest.mark.parametrize("side", ["lpad", "rpad"])
+def test_texts_that_are_long_enough_are_not_padded(side: str) -> None:
+    """At one of 2^28 characters PostgreSQL would raise, which has four bytes for each."""
+    texts = ["", "ab", None, "abcde", "abcdef"]
+    connection = ibis.duckdb.connect()
+    table = connection.create_table("texts", pa.table({"s": texts}))
+    text = written(table.select(m=getattr(table.s, side)(5, "-")))
+    found = [row[0] for row in connection.con.execute(text).fetchall()]
+    fill = str.rjust if side == "lpad" else str.ljust
+    assert found == [None if one is None else fill(one, 5, "-") for one in texts]
+    assert f"CASE WHEN LENGTH(l) < 5 THEN {side.upper()}(l, 5, '-') ELSE l END" in text
+
+
 def test_patterns_mean_what_they_say() -> None:
     """A backslash is a character in a pattern of ours; PostgreSQL would take it for an escape."""
     table = ibis.table({"s": "string"}, name="t")

@@ -16,16 +16,17 @@ Proof
     added. A backslash in a pattern is an escape, and raises at a pattern's end: it is doubled. Decimals beyond the
     doubles are told apart as decimals, before the cast; amounts of money, which Ibis takes for decimals, are made some.
     TRIM takes eight bytes for each byte of a text, and raises where these are 2^30 or more: a text of 2^26 bytes or
-    more is left as it is.
-    Texts are ordered under the collation "C": those that no column holds would be under the database's.
+    more is left as it is. LPAD and RPAD take four for each character of the result: a text that is long enough is not
+    handed to them. Texts are ordered under the collation "C": those that no column holds would be under the database's.
 Rounding
     A product within one part in 2^53 of half the smallest double is taken for zero.
 Source
-    PostgreSQL's float8_mul, float8_div and dexp (src/include/utils/float.h, src/backend/utils/adt/float.c), and dotrim
-    (src/backend/utils/adt/oracle_compat.c).
+    PostgreSQL's float8_mul, float8_div and dexp (src/include/utils/float.h, src/backend/utils/adt/float.c), dotrim and
+    lpad (src/backend/utils/adt/oracle_compat.c).
 Mutant
     underflow-raises: products are left as they are; killed by test_products_that_vanish_are_zero.
     long-texts-raise: texts of any length are trimmed; killed by test_long_texts_are_not_trimmed.
+    padding-raises: texts that are long enough are padded; killed by test_texts_that_are_long_enough_are_not_padded.
     texts-in-the-databases-order: texts that were computed are ordered as the database orders its own; killed by
     test_computed_texts_are_ordered_by_their_bytes.
 """
@@ -63,6 +64,7 @@ EXP = "__discreet_exp"
 BYTES = "__discreet_bytes"
 DECIMAL = "__discreet_decimal"
 STRIP, LSTRIP, RSTRIP = "__discreet_strip", "__discreet_lstrip", "__discreet_rstrip"
+LPAD, RPAD = "__discreet_lpad", "__discreet_rpad"
 TRIM = f"SELECT CASE WHEN OCTET_LENGTH(l) < 67108864 THEN TRIM({{}} '{string.whitespace}' FROM l) ELSE l END "  # noqa: S608 (constants)
 TEMPLATES = {
     TIMES: "SELECT CASE WHEN l IS NULL OR r IS NULL THEN NULL "
@@ -84,6 +86,11 @@ TEMPLATES = {
         name: TRIM.format(side) + "FROM (SELECT {l} AS l OFFSET 0) AS p"
         for name, side in ((STRIP, "BOTH"), (LSTRIP, "LEADING"), (RSTRIP, "TRAILING"))
     },
+    **{
+        name: f"SELECT CASE WHEN CHAR_LENGTH(l) < {{r}} THEN {pad}(l, {{r}}, {{s}}) ELSE l END "  # noqa: S608 (constants)
+        "FROM (SELECT {l} AS l OFFSET 0) AS p"
+        for name, pad in ((LPAD, "LPAD"), (RPAD, "RPAD"))
+    },
 }
 """Mostly scalar sub-queries, which name arguments once; OFFSET 0 keeps the planner from writing them out again."""
 
@@ -102,7 +109,8 @@ def spelled_out(statement: sge.Expression) -> sge.Expression:
             continue
         made = template.copy()
         for slot in list(made.find_all(sge.Placeholder)):
-            slot.replace(node.expressions[0 if slot.name == "l" else 1])
+            held = node.expressions["lrs".index(slot.name)]
+            slot.replace(held.copy() if isinstance(held, sge.Literal) else held)  # which may stand twice
         node.replace(sge.Subquery(this=made))
     return statement
 
@@ -122,7 +130,7 @@ def with_conditions_for_semi_joins(statement: sge.Expression) -> sge.Expression:
 def _template(name: str) -> sge.Expression | None:
     if name not in TEMPLATES:
         return None
-    text = TEMPLATES[name].replace("{l}", ":l").replace("{r}", ":r")
+    text = TEMPLATES[name].replace("{l}", ":l").replace("{r}", ":r").replace("{s}", ":s")
     for power in (-537, 1000, 500, 425, -75, -500):
         text = text.replace(f"{{2^{power}}}", f"CAST({2.0**power!r} AS DOUBLE PRECISION)")
     for number in ("0", "-708"):
@@ -160,6 +168,14 @@ def _lstrip(l): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E74
 
 @ibis.udf.scalar.builtin(name=RSTRIP, signature=((dt.string,), dt.string))
 def _rstrip(l): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E741 (as above)
+
+
+@ibis.udf.scalar.builtin(name=LPAD, signature=((dt.string, dt.int64, dt.string), dt.string))
+def _lpad(l, r, s): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E741 (as above)
+
+
+@ibis.udf.scalar.builtin(name=RPAD, signature=((dt.string, dt.int64, dt.string), dt.string))
+def _rpad(l, r, s): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E741 (as above)
 
 
 TRIMS = {ops.Strip: _strip, ops.LStrip: _lstrip, ops.RStrip: _rstrip}
@@ -240,6 +256,12 @@ def _trimmed(op: ops.Strip | ops.LStrip | ops.RStrip) -> ops.Node:
     return node
 
 
+def _padded(op: ops.LPad | ops.RPad) -> ops.Node:
+    pad = _lpad if isinstance(op, ops.LPad) else _rpad
+    node: ops.Node = pad(op.arg.to_expr(), op.length.to_expr(), op.pad.to_expr()).op()
+    return node
+
+
 def _substring(op: ops.Substring) -> ops.Node:
     places = [None if end is None else min(int(end.value), LONGEST_TEXT) for end in (op.start, op.length)]
     return ops.Substring(op.arg, *places)
@@ -296,6 +318,7 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.TryCast: _attempt,
     **PATTERNS,
     **dict.fromkeys(TRIMS, _trimmed),
+    **dict.fromkeys((ops.LPad, ops.RPad), _padded),
     ops.Substring: _substring,
     ops.Modulus: _modulus,
     JOINED_BACKWARDS: reversed_again,
