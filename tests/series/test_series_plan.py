@@ -64,7 +64,7 @@ def test_blocks_share_the_price() -> None:
     with_delta = question._plan({"epsilon": 1, "delta": 1e-6, "rho": None})
     assert with_delta.charge.epsilon == 1
     assert with_delta.charge.delta == Fraction(1, 10**6)
-    assert horizon(found) == found.strategy.windows.number * 2 * 3
+    assert horizon(found) == found.strategy.windows.number * 2
 
 
 def test_sums_come_step_by_step() -> None:

@@ -11,6 +11,7 @@ import pytest
 import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.series.noisy_stream import measured
+from discreet.series.series_plan import horizon
 from discreet.series.series_record import Point
 from discreet.series.series_release import SeriesRelease
 from discreet.testing.example_tables import not_private
@@ -64,6 +65,12 @@ def test_what_is_told_of_a_number_never_changes() -> None:
     for simultaneous in (False, True):
         first = early.intervals(0.9, simultaneous=simultaneous).to_pylist()
         assert late.intervals(0.9, simultaneous=simultaneous).to_pylist()[: len(first)] == first
+
+
+def test_calculated_columns_share_the_doubt_of_all_numbers() -> None:
+    answer = answer_of().mutate(twice=lambda t: 2 * t.n, root=lambda t: t.n.abs().sqrt(), less=lambda t: t.n - 1)
+    each = 1 - 0.1 / (4 * horizon(answer._series))
+    assert answer.intervals(0.9, simultaneous=True).equals(answer.intervals(each))
 
 
 def test_a_frame_has_keys_steps_and_windows() -> None:

@@ -281,6 +281,5 @@ def parameters(plan: SeriesPlan) -> list[list[str]]:
 
 
 def horizon(plan: SeriesPlan) -> int:
-    """How many numbers the whole series will have, which bands that hold simultaneously are for."""
-    windows = plan.strategy.windows
-    return windows.number * len(plan.groups) * len(plan.plan.columns)
+    """How many numbers of one column the whole series will have, which bands that hold simultaneously are for."""
+    return plan.strategy.windows.number * len(plan.groups)

@@ -62,11 +62,13 @@ class SeriesRelease(Release):
 
     def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> pa.Table:
         """Values and ends at another confidence, for nothing: per number, or with `simultaneous` for all numbers of the
-        series at once, those that will be published among them (Bonferroni): such a band never has to be widened.
+        series at once, those that will be published and calculated columns among them (Bonferroni): such a band never
+        has to be widened.
         """
         wanted = level(confidence)
         if flag("simultaneous", simultaneous):
-            wanted = 1 - (1 - wanted) / horizon(self._series)
+            columns = max(len(self._estimates), len(self.columns))
+            wanted = 1 - (1 - wanted) / (horizon(self._series) * columns)
         return super().intervals(wanted)
 
     def to_pandas(self) -> pd.DataFrame:
