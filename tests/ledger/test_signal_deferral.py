@@ -67,9 +67,32 @@ def test_without_another_thread_nothing_is_done(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(
         signal_deferral, "_thread", SimpleNamespace(allocate_lock=_thread.allocate_lock, start_new_thread=refused)
     )
-    with pytest.raises(LedgerError, match="a thread for the ledger"):
+    with pytest.raises(LedgerError, match="nothing was recorded"):
         signal_deferral.uninterrupted(lambda: done.append(1))()
     assert done == []
+
+
+def test_a_thread_that_ends_before_its_work_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python starts a thread, and has no memory for its first call."""
+
+    def started(_: object, given: tuple[object, ...]) -> int:
+        return _thread.start_new_thread(lambda *_: None, given)
+
+    monkeypatch.setattr(
+        signal_deferral, "_thread", SimpleNamespace(allocate_lock=_thread.allocate_lock, start_new_thread=started)
+    )
+    monkeypatch.setattr(signal_deferral, "LOOK_SECONDS", 0.01)
+    told: list[str] = []
+
+    def wait() -> None:
+        with pytest.raises(LedgerError) as refusal:
+            signal_deferral._elsewhere(lambda: None)
+        told.append(str(refusal.value))
+
+    waits = threading.Thread(target=wait, daemon=True)
+    waits.start()
+    waits.join(10)
+    assert "nothing was recorded" in "".join(told)
 
 
 def traced(place: int, happens: Callable[[], None], *, opcodes: bool) -> Tracer:

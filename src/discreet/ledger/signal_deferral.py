@@ -11,7 +11,8 @@ Proof
     In the main thread the work is done by a thread of its own, for whose end the main one waits; in any other it is
     done at once. So it is never done in the thread in which handlers run. What a handler raises ends the wait, or
     falls before the thread was started or after the outcome was had; the work has happened whole or not at all. All
-    locks are taken and given back by the work. The wait has one lock of its own, which nobody else ever asks for.
+    locks are taken and given back by the work. The wait has one lock of its own, which nobody else ever asks for. A
+    thread that ends before its work began, for lack of memory, lets go of what only it has, and is missed by that.
 Rounding
     None.
 Source
@@ -19,12 +20,15 @@ Source
     between its body and ``__exit__`` (bugs.python.org/issue29988).
 Mutant
     signals-reach-the-ledger: the main thread does the work; killed by test_no_signal_reaches_the_work.
+    threads-that-ended-are-awaited: the wait goes on when the thread has ended; killed by
+    test_a_thread_that_ends_before_its_work_is_missed.
 """
 
 from __future__ import annotations
 
 import _thread
 import threading
+import weakref
 from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from functools import partial, wraps
@@ -34,6 +38,9 @@ from discreet.errors import LedgerError, expected
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+LOOK_SECONDS = 1.0
+"""Between two looks at whether the thread that works is still there."""
 
 _caller: ContextVar[int | None] = ContextVar("_caller", default=None)
 
@@ -62,10 +69,11 @@ def uninterrupted(work: Callable[P, T]) -> Callable[P, T]:
 def _elsewhere(work: Callable[[], T]) -> T:
     """What `work` returns or raises in a thread of its own."""
     done, returned, raised = _thread.allocate_lock(), list[T](), list[BaseException]()
+    held = set[int]()
     context = copy_context()
     context.run(_caller.set, threading.get_ident())
 
-    def run() -> None:
+    def run(_: object) -> None:
         try:
             returned.append(context.run(work))
         except BaseException as error:  # noqa: BLE001 - it is raised again where it belongs
@@ -75,11 +83,19 @@ def _elsewhere(work: Callable[[], T]) -> T:
 
     done.acquire()
     try:
-        _thread.start_new_thread(run, ())
+        _thread.start_new_thread(run, (held,))
     except RuntimeError as error:
-        cure = "end other threads, or ask before the program ends; nothing was charged."
-        raise LedgerError(expected("a thread for the ledger", "thread", str(error), cure)) from error
-    done.acquire()
+        raise _no_thread(str(error)) from error
+    is_there = weakref.ref(held)
+    del held
+    while not done.acquire(timeout=LOOK_SECONDS):
+        if is_there() is None and not done.acquire(blocking=False):
+            raise _no_thread("one that ended at once")
     if raised:
         raise raised.pop()
     return returned.pop()
+
+
+def _no_thread(found: str) -> LedgerError:
+    cure = "end other threads, or ask before the program ends; nothing was recorded."
+    return LedgerError(expected("a thread for the ledger", "thread", found, cure))
