@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
+from fractions import Fraction
 from itertools import chain, repeat
 from pathlib import Path
 from types import SimpleNamespace
@@ -152,6 +154,23 @@ def test_another_price_is_another_answer(served: Served) -> None:
         other = client.ask(sql)
     assert values(first[2][1]) != values(other[2][1])
     assert "charged epsilon=0.2" in fields(other[0][1])["M"]
+
+
+def test_another_usual_price_is_another_answer(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service file states another price for what has none; the price of before is on record and free."""
+    sql, service = query("SELECT SUM(admissions) FROM people"), served[0]
+    notes = []
+    for price in ("0.11", "0.12", "0.11"):
+        found = service._datasets["people"]
+        usual = replace(found, policy=replace(found.policy, default_epsilon=Fraction(price)))
+        monkeypatch.setitem(service._datasets, "people", usual)
+        with connected(served, "analyst") as client:
+            notes.append(fields(client.ask(sql)[0][1])["M"])
+    assert [note.partition(";")[0] for note in notes] == [
+        "discreet: charged epsilon=0.11",
+        "discreet: charged epsilon=0.12",
+        "discreet: a stored answer, nothing was charged",
+    ]
 
 
 def test_what_is_left_is_shown(served: Served) -> None:

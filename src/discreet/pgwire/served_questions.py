@@ -8,8 +8,9 @@ Requires
 Relies on
     `service.jobs.JobBook.accept`; `service.answer_timing`.
 Proof
-    The key is a digest of the ask, price included, and of the declarations of the data sets. So a repeated statement is
-    the job of before, whose answer is public; where a data set was declared anew, it is a new job. One that failed has
+    The key is a digest of the ask, price included, and of the declarations and policies of the data sets, which state
+    the price of an ask without one. So a repeated statement is the job of before, whose answer is public; where a data
+    set was declared anew, it is a new job, whose release is looked for on record. One that failed has
     no answer: it is asked as a new job, whose release is looked for on record first. `explained` calls `explain` alone.
     Whoever asks has the rights of that moment: the token is looked up again for each question, and before its answer,
     which may come ten minutes later.
@@ -19,6 +20,8 @@ Source
     IETF draft, "The Idempotency-Key HTTP header field" (2025), for retries; here for dashboards that refresh.
 Mutant
     prices-share-an-answer: the key leaves the price out; killed by test_another_price_is_another_answer.
+    usual-prices-share-an-answer: the key leaves out the price of what has none; killed by
+    test_another_usual_price_is_another_answer.
     connections-outlive-tokens: the token is looked up at the sign-in alone; killed by
     test_a_token_that_has_ended_asks_nothing_more.
     answers-outlive-tokens: it is not looked up again before an answer; killed by
@@ -46,8 +49,8 @@ from discreet.pgwire.value_forms import parameter
 ENDS = ("_low", "_high")
 PATIENCE = 600.0
 """Seconds after which an answer that is not there is given up, where the client sets no statement_timeout."""
-CHANGING = ("allowance", "policy", "description")
-"""Of what is public of a data set, what no answer depends on."""
+CHANGING = ("allowance", "description")
+"""Of what is public of a data set, what no answer depends on. The policy has the price of what has none."""
 RECENT = 5.0
 GIVEN = TypeVar("GIVEN")
 Items = Callable[[Sequence[str]], list[Shown]]
