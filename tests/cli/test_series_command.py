@@ -95,6 +95,7 @@ def test_numbers_are_steps_as_well(run: Run, tmp_path: Path) -> None:
         (("--through", "2026-01-03", "--by", "date"), "a column of the table"),
         (("--through", "2026-01-03", "--fresh"), "no --fresh"),
         (("--through", "2026-01-03", "--start", "soon"), "start"),
+        (("--through", "2026-01-03", "--windows", "9" * 5000), "windows"),
     ],
 )
 def test_refusals_cost_nothing(run: Run, spent: Path, tmp_path: Path, wrong: tuple[str, ...], told: str) -> None:
@@ -102,6 +103,20 @@ def test_refusals_cost_nothing(run: Run, spent: Path, tmp_path: Path, wrong: tup
     assert done.exit_code == 2
     assert told in done.stderr
     assert statement(spent).entries == ()
+
+
+def test_a_picture_that_fails_says_where_the_numbers_are(
+    run: Run, spent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("no such font")
+
+    monkeypatch.setattr("discreet.series.series_release.SeriesRelease.plot", fail)
+    words = (*WORDS, "--epsilon", "0.5", "--ledger", spent, "--through", "2026-01-03", "--plot", tmp_path / "n.png")
+    done = run("series", stored(ROWS, tmp_path), SQL, *words)
+    assert done.exit_code == 1, done.output
+    assert "Charged epsilon=0.5" in done.stderr
+    assert "no such font. With --ledger" in " ".join(done.stderr.split())
 
 
 def test_a_file_needs_a_name(run: Run, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from discreet.cli.asking import question_of, table_of
 from discreet.cli.messages import print_line, working
 from discreet.cli.options import QueryOptions, option, taking
 from discreet.cli.standard_output import write_output
+from discreet.cli.verb_answers import AGAIN, write_files
 from discreet.errors import InvalidParameter, expected
 from discreet.language.checked_expressions import Kind
 from discreet.ledger.budget import Budget
@@ -21,6 +22,8 @@ from discreet.series.series_question import SeriesQuestion
 app = typer.Typer(add_completion=False)
 
 STEPS = "The steps"
+LONGEST_NUMBER = 40
+"""Digits; no column has numbers of more, and Python reads none of thousands."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +73,11 @@ def series(asked: SeriesOptions) -> None:
     question = _question(asked, table_option.budget(asked))
     with working("publishing"):
         answer = question.release(through=_moment(question, asked.through), **prices, confidence=confidence)
-    write_output(answer_output.PRINTED[asked.format](answer))
-    print_line(accounts.account(asked, answer, before))
-    for path in answer_output.write(answer, asked):
-        print_line(f"Written: {path}")
+    try:
+        write_output(answer_output.PRINTED[asked.format](answer))
+    finally:  # it is paid for, whether it could be printed or not
+        print_line(accounts.account(asked, answer, before))
+    write_files(answer, asked, AGAIN)
 
 
 def _question(asked: SeriesOptions, budget: Budget) -> SeriesQuestion:
@@ -92,7 +96,7 @@ def _question(asked: SeriesOptions, budget: Budget) -> SeriesQuestion:
         start=_number(asked.start) if numbers else asked.start,
         every=_number(asked.every) if numbers else asked.every,
         until=_number(asked.until) if numbers and asked.until is not None else asked.until,
-        windows=[int(one) if one.isdecimal() else one for one in asked.windows.replace(" ", "").split(",")],
+        windows=[_number(one) for one in asked.windows.replace(" ", "").split(",")],
         max_steps=asked.max_steps,
         apart=asked.apart,
         name=asked.series,
@@ -109,4 +113,5 @@ def _moment(question: SeriesQuestion, text: str | None) -> object:
 
 def _number(text: str | None) -> object:
     """A whole number, of a column of them; what is none is refused where it is used."""
-    return int(text) if text is not None and text.removeprefix("-").isdecimal() else text
+    digits = (text or "").removeprefix("-")
+    return int(text) if text is not None and digits.isdecimal() and len(digits) < LONGEST_NUMBER else text

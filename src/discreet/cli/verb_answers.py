@@ -28,6 +28,7 @@ from discreet.query.table import PrivateTable
 from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.service.application_questions import applied_answer
 
+AGAIN = "With --ledger, the same command gives it again for nothing."
 Column = Annotated[str | None, argument("COLUMN", "A column of the file.")]
 
 
@@ -69,7 +70,7 @@ def answer(
         write_output(answer_output.PRINTED[asked.format](found))  # type: ignore[arg-type]  # what is asked of a release here
     finally:  # it is paid for, whether it could be printed or not
         print_line(accounts.account(asked, found, before))  # type: ignore[arg-type]  # as above
-    write_files(found, asked, "With --ledger, the same command gives it again for nothing.")
+    write_files(found, asked, AGAIN)
 
 
 def write_files(found: Any, asked: Any, kept: str) -> None:
