@@ -19,6 +19,8 @@ Source
 Mutant
     parts-from-the-purse: the parts are charged to the table's own budget again; killed by
     test_the_parts_are_paid_by_the_whole.
+    parts-without-room: nobody asks beforehand how many nested calls are left for the parts; killed by
+    test_a_whole_without_room_for_the_calls_of_its_parts_costs_nothing.
 """
 
 from __future__ import annotations
@@ -26,12 +28,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from discreet.curator.protected_table import Protected
 from discreet.curator.receipt_builder import header
 from discreet.curator.release_key import digest, hashed
-from discreet.curator.transaction import Drawing, charge_to, released
+from discreet.curator.transaction import NESTED_CALLS, Drawing, charge_to, check_stack, released
 from discreet.errors import InvalidParameter, expected
 from discreet.ledger.budget import Budget
 from discreet.noise.entropy import RandomWords
@@ -83,7 +86,8 @@ def together(table: PrivateTable, work: Work, *, price: Guarantee, run: Run, fre
         return json.dumps(answer, separators=(",", ":")).encode()
 
     charge = charge_to(declared, key, work.what, price)
-    loaded: dict[str, Any] = json.loads(released(desk, charge, draw, fresh=fresh))
+    room = partial(check_stack, 2 * NESTED_CALLS)  # the questions inside ask for theirs, which comes too late
+    loaded: dict[str, Any] = json.loads(released(desk, charge, draw, fresh=fresh, first=room))
     return loaded
 
 

@@ -82,7 +82,7 @@ from discreet.privacy.events import Event
 Given = TypeVar("Given")
 
 NESTED_CALLS = 250
-"""More than are made inside of a release, after its charge."""
+"""More than are made inside of a release, after its charge; of one that makes others, twice as many."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -243,7 +243,7 @@ def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
         BudgetExceeded: nothing was charged.
     """
     desk.engine.check_alive()
-    _check_stack()
+    check_stack()
     reservation = desk.budget.reserve(charge)
     turn.charged = True
     with suppress(Exception):
@@ -255,15 +255,19 @@ def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
     return found
 
 
-def _check_stack(calls: int = NESTED_CALLS) -> None:
-    """Refuses where fewer nested calls are left than any release makes, of those that Python allows."""
+def check_stack(calls: int = NESTED_CALLS) -> None:
+    """Refuses where fewer nested calls are left than a release makes, of those that Python allows."""
     try:
-        if calls:
-            _check_stack(calls - 1)
+        _nested(calls)
     except RecursionError:
         cure = "ask from fewer nested calls, or raise the limit, sys.setrecursionlimit. Nothing was charged."
         limit = sys.getrecursionlimit()
-        raise EngineError(expected(f"room for {NESTED_CALLS} nested calls", "recursion limit", limit, cure)) from None
+        raise EngineError(expected(f"room for {calls} nested calls", "recursion limit", limit, cure)) from None
+
+
+def _nested(calls: int) -> None:
+    if calls:
+        _nested(calls - 1)
 
 
 def _drawn(desk: ReleaseContext, reservation: Reservation, draw: Draw) -> bytes:
