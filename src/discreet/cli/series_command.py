@@ -108,10 +108,10 @@ def _question(asked: SeriesOptions, budget: Budget) -> SeriesQuestion:
 
 
 def _moment(question: SeriesQuestion, text: str | None) -> object:
-    return _number(text) if question.by_number else text
+    return _number(text) if question.by_number and text is not None else text
 
 
-def _number(text: str | None) -> object:
+def _number(text: str) -> int | str:
     """A whole number, of a column of them; what is none is refused where it is used."""
-    digits = (text or "").removeprefix("-")
-    return int(text) if text is not None and digits.isdecimal() and len(digits) < LONGEST_NUMBER else text
+    digits = text.removeprefix("-")
+    return int(text) if digits.isdecimal() and len(digits) < LONGEST_NUMBER else text
