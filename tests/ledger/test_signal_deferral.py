@@ -95,6 +95,36 @@ def test_a_thread_that_ends_before_its_work_is_missed(monkeypatch: pytest.Monkey
     assert "nothing was recorded" in "".join(told)
 
 
+class LateLock:
+    """Is let go, by a thread that ends at once, after the time for which it was waited, and before anybody looks."""
+
+    def __init__(self) -> None:
+        self._lock = _thread.allocate_lock()
+        self.has_waited = False
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002 (as a lock's)
+        if timeout < 0 or self.has_waited:
+            return self._lock.acquire(blocking, timeout)
+        self.has_waited = self._lock.acquire()
+        self._lock.release()
+        time.sleep(0.2)  # for the thread to end; where it has not yet, the next look finds what it did
+        return False
+
+    def release(self) -> None:
+        self._lock.release()
+
+
+def test_work_that_ends_between_two_looks_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = LateLock()
+    monkeypatch.setattr(
+        signal_deferral,
+        "_thread",
+        SimpleNamespace(allocate_lock=lambda: late, start_new_thread=_thread.start_new_thread),
+    )
+    assert signal_deferral._elsewhere(lambda: 7) == 7
+    assert late.has_waited
+
+
 def traced(place: int, happens: Callable[[], None], *, opcodes: bool) -> Tracer:
     """Calls `happens` at the `place`-th line, or opcode, of our own files."""
     left = [place]

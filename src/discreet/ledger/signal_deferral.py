@@ -22,6 +22,8 @@ Mutant
     signals-reach-the-ledger: the main thread does the work; killed by test_no_signal_reaches_the_work.
     threads-that-ended-are-awaited: the wait goes on when the thread has ended; killed by
     test_a_thread_that_ends_before_its_work_is_missed.
+    work-between-two-looks-is-missed: a thread whose work ended just after a look is taken for one without work; killed
+    by test_work_that_ends_between_two_looks_is_seen.
 """
 
 from __future__ import annotations
@@ -89,7 +91,10 @@ def _elsewhere(work: Callable[[], T]) -> T:
     is_there = weakref.ref(held)
     del held
     while not done.acquire(timeout=LOOK_SECONDS):
-        if is_there() is None and not done.acquire(blocking=False):
+        # One that did its work let go of the lock before it ended, if only since the last look.
+        if is_there() is None:
+            if done.acquire(blocking=False):
+                break
             raise _no_thread("one that ended at once")
     if raised:
         raise raised.pop()
