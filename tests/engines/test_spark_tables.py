@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from discreet.engines.spark_tables import Meaning, ambiguous, changed_table_refusal
+from discreet.engines import spark_tables
+from discreet.engines.spark_tables import Meaning, changed_table_refusal, unsettled
 
 PROTECTED = Meaning(("spark_catalog.default.visits",), {"person": "bigint", "plan": "string"})
 
@@ -27,5 +31,31 @@ def test_other_types_are_refused(types: dict[str, str]) -> None:
 
 
 def test_names_that_differ_by_case_alone_are_refused() -> None:
-    assert ambiguous(PROTECTED) == ""
-    assert "['plan', 'Plan']" in ambiguous(PROTECTED._replace(twice=("plan", "Plan")))
+    assert unsettled(PROTECTED) == ""
+    assert "['plan', 'Plan']" in unsettled(PROTECTED._replace(twice=("plan", "Plan")))
+
+
+def sequence(*items: Any) -> Any:
+    """A sequence of Scala's."""
+    return SimpleNamespace(size=lambda: len(items), apply=lambda i: items[i])
+
+
+def part(kind: str, *inner: Any, random: bool = False, of_plan: bool = False) -> Any:
+    """A part of a plan of Java's, with its expressions, or an expression with those in it."""
+    found = type(kind, (), {"getClass": lambda _: SimpleNamespace(getSimpleName=lambda: kind)})()
+    setattr(found, "expressions" if of_plan else "children", lambda: sequence(*inner))
+    found.deterministic = lambda: not random and all(one.deterministic() for one in inner)
+    return found
+
+
+def test_rows_that_are_drawn_are_refused() -> None:
+    """Spark takes `first`, which depends on an order, and names of files for random, too."""
+    drawn = PROTECTED._replace(is_drawn=True)
+    for words in (unsettled(drawn), changed_table_refusal(drawn, PROTECTED)):
+        assert words.startswith("Expected a table of the same rows each time that it is read, got")
+    rand, name = part("Rand", random=True), part("InputFileName", random=True)
+    assert spark_tables._draws(part("Project", part("Alias", part("Floor", rand)), of_plan=True))
+    assert spark_tables._draws(part("Filter", part("Less", name, rand), of_plan=True))
+    assert spark_tables._draws(part("Sample", of_plan=True))
+    assert not spark_tables._draws(part("Project", part("Alias", name), part("Column"), of_plan=True))
+    assert not spark_tables._draws(part("Aggregate", part("First", random=True), of_plan=True))

@@ -29,7 +29,7 @@ from discreet.engines.duckdb_texts import computed_text, with_computed_texts
 from discreet.engines.engine import AddNoise, hide_failure_details, logger
 from discreet.engines.exact_totals import KEYS, totals
 from discreet.engines.file_patterns import FilesChanged, all_unchanged
-from discreet.engines.inferred_types import check_types_are_stated
+from discreet.engines.inferred_types import check_views
 from discreet.engines.inputs import table
 from discreet.engines.lossy_types import check_told_apart
 from discreet.engines.multi_table_engine import TablePart
@@ -72,7 +72,7 @@ class DuckDB(Connected):
         known = self._with_lock(relations) if self._is_curators else []
         self._of_views = self._is_curators and not self._with_lock(lambda raw: is_stored(self._raw, raw, known))
         if self._of_views:
-            self._with_lock(lambda raw: check_types_are_stated(self._raw, raw, known))
+            self._with_lock(lambda raw: check_views(self._raw, raw, known))
         self._temporary = temporary_names(known) if self._of_views else frozenset[str]()
         """The temporary names that the views of a table may mean."""
         if self._is_curators:

@@ -18,6 +18,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine, hide_failure_details
 from discreet.engines.inputs import connected, no_schema
 from discreet.engines.postgresql import PostgreSQL
+from discreet.engines.random_rows import check_not_drawn
 from discreet.engines.spark import Spark
 from discreet.errors import InvalidParameter, expected
 
@@ -56,6 +57,7 @@ def opened(data: Any, schema: Mapping[str, str] | None, beside: Engine | None = 
     backend = connected(data)
     check(backend.name, hide_failure_details(lambda: str(backend.version), charged=False))
     no_schema(schema)
+    check_not_drawn(data)
     return SUPPORT[backend.name].make(backend, data)
 
 

@@ -47,6 +47,7 @@ import ibis.expr.types as ir
 import sqlglot
 
 from discreet.engines.duckdb_names import OWN_MACROS, Relation, are_named, queries_of, written
+from discreet.engines.random_rows import check_not_drawn
 from discreet.errors import InvalidParameter, expected
 
 CALLS = re.compile(
@@ -77,10 +78,12 @@ LOOSE = "SELECT database_name FROM duckdb_databases() WHERE type = 'sqlite'"
 """The databases whose rows may have other types than their columns: DuckDB fails at the first of these."""
 
 
-def check_types_are_stated(table: ir.Table, raw: Any, known: Iterable[Relation]) -> None:
-    """Refuses a table of a connection whose columns have types that were found out from rows."""
+def check_views(table: ir.Table, raw: Any, known: Collection[Relation]) -> None:
+    """Refuses a table of a connection whose types were found out from rows, or whose rows are drawn."""
     loose = {name for [name] in raw.execute(LOOSE).fetchall()}
-    if takes_types_from_rows(table, known, dict(raw.execute(OWN_MACROS).fetchall()), loose):
+    macros = dict(raw.execute(OWN_MACROS).fetchall())
+    check_not_drawn(table, texts_of(table, known, macros))
+    if takes_types_from_rows(table, known, macros, loose):
         cure = (
             "dp.protect('visits.csv', schema={'person': 'int64'}) reads a file, and dp.protect(frame) a frame. In a "
             "view, write read_csv('visits.csv', auto_detect = false, columns = {'person': 'BIGINT'}), and of folders "
@@ -96,14 +99,20 @@ def takes_types_from_rows(
 ) -> bool:
     """Whether a table is made of something that a reader finds out the types of, or of a `loose` database."""
     every = list(known)
-    texts = [*filter(None, written(table, every).values()), *map(_as_printed, queries_of(table))]
-    left = {**{one.name: one.written for one in every if one.written}, **macros}
-    while found := [name for name in left if are_named([name], texts)]:
-        texts += [str(left.pop(name)) for name in found]
+    texts = texts_of(table, every, macros)
     if are_named(loose, texts) or any(place[0] in loose for place in written(table, every)):
         return True
     own = {name.lower() for name in macros}
     return any(_guesses(text, own) for text in texts)
+
+
+def texts_of(table: ir.Table, known: Collection[Relation], macros: Mapping[str, str]) -> list[str]:
+    """The texts of the queries and views that it is made of, and of the views and macros that these name in turn."""
+    texts = [*filter(None, written(table, known).values()), *map(_as_printed, queries_of(table))]
+    left = {**{one.name: one.written for one in known if one.written}, **macros}
+    while found := [name for name in left if are_named([name], texts)]:
+        texts += [str(left.pop(name)) for name in found]
+    return texts
 
 
 def _as_printed(query: str) -> str:

@@ -159,7 +159,7 @@ class Spark(Connected):
                 self._written = self._to_sql(self._raw)
                 self._protected = spark_tables.meaning_now(session, self._written)
                 self._keeps_rows = spark_tables.keeps_rows(session, self._written)
-                words = spark_tables.ambiguous(self._protected) or self._without_far_moments(session)
+                words = spark_tables.unsettled(self._protected) or self._without_far_moments(session)
             return words
 
     def _without_far_moments(self, session: Any) -> str:
@@ -193,7 +193,10 @@ class Spark(Connected):
         return ""
 
     def _in_our_settings(self) -> AbstractContextManager[Any]:
-        return our_settings(self._backend._session)  # noqa: SLF001 (as above)
+        session = self._backend._session  # noqa: SLF001 (as above)
+        # What is asked of Java's objects themselves goes by the settings of the thread's own session.
+        session._jvm.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001 (Java)
+        return our_settings(session)
 
     @contextmanager
     def _with_settings(self) -> Iterator[Any]:

@@ -57,9 +57,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from discreet.engines.spark_tables import each
 from discreet.errors import expected
 
 MILLISECONDS = re.compile(r"TIMESTAMP\(MILLIS|TIMESTAMP_MILLIS")
@@ -137,13 +138,13 @@ def found(session: Any, written: str, footers: Footers) -> Found:
     """What is to be said of the files behind the SQL of a table; footers are read, and no row."""
     frame = session.sql(written)
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 (Java)
-    plans = (plan, *_each(plan.subqueriesAll()))
+    plans = (plan, *each(plan.subqueriesAll()))
     words = _table_refusal(frame, plans)
     if words:
         return Found(words, ())
     far = hidden = False
     for one in plans:
-        relations = filter(None, map(_relation, _each(one.collectLeaves())))
+        relations = filter(None, map(_relation, each(one.collectLeaves())))
         if any(_far(session, relation, footers) for relation in relations):
             far, hidden = True, hidden or one is not plan
     if not far:
@@ -162,7 +163,7 @@ def _table_refusal(frame: Any, plans: Iterable[Any]) -> str:
     """The refusal of a table by what its plans read, and how; empty if there is none."""
     if frame.isStreaming:
         return expected("rows that are there", "table", "a stream", "store it first, by .writeStream.")
-    for leaf in (leaf for one in plans for leaf in _each(one.collectLeaves())):
+    for leaf in (leaf for one in plans for leaf in each(one.collectLeaves())):
         if _is_other_reader(leaf):
             cure = "leave spark.sql.sources.useV1SourceList as Spark comes with it."
             return expected("files that Spark reads by its first interface", "reader", "its second", cure)
@@ -306,7 +307,7 @@ def _far(session: Any, relation: Any, footers: Footers) -> frozenset[str]:
 
 def _reads_far(session: Any, written: str, footers: Footers) -> bool:
     """Whether a statement reads a moment that may be too far, or whether that cannot be seen."""
-    for leaf in _each(session.sql(written)._jdf.queryExecution().sparkPlan().collectLeaves()):  # noqa: SLF001 (Java)
+    for leaf in each(session.sql(written)._jdf.queryExecution().sparkPlan().collectLeaves()):  # noqa: SLF001 (Java)
         kind = leaf.getClass().getSimpleName()
         if kind == "InMemoryTableScanExec":
             return True
@@ -369,15 +370,10 @@ def _fields(schema: Any) -> list[Any]:
 
 
 def _options(relation: Any) -> dict[str, str]:
-    pairs = _each(relation.options().toSeq())
+    pairs = each(relation.options().toSeq())
     return {str(one._1()).lower(): str(one._2()) for one in pairs}  # noqa: SLF001 (Scala's pair)
 
 
 def _only(name: str, written: str) -> str:
     quoted = name.replace("`", "``")
     return f"SELECT `{quoted}` FROM ({written}) AS raw"  # noqa: S608 (quoted)
-
-
-def _each(sequence: Any) -> Iterator[Any]:
-    """The elements of a sequence of Scala's."""
-    return (sequence.apply(i) for i in range(sequence.size()))

@@ -3,7 +3,7 @@
 Claim
     Where `changed_table_refusal` says nothing, the columns that a table was protected with have the types that they had
     then, and each name in its SQL stands for a table of the same catalog and database, or for a temporary view, as it
-    did then.
+    did then; and no part of it gives random values, or a sample.
 Requires
     That nobody makes, drops or moves a table or view while a statement is being read.
 Relies on
@@ -11,12 +11,16 @@ Relies on
     temporary view has it. The names in a view are those where it was made, whatever the session's database is.
 Proof
     The plan of the same SQL is analyzed by the same rules at the look. Its aliases outside of views are compared one by
-    one, in their order, and so are the types of its columns, collations included.
+    one, in their order, and so are the types of its columns, collations included. Spark says of each expression whether
+    it gives the same for the same row. Where one does not, a statement that reads the table twice weights a unit down
+    by the number of other rows than those that it adds (`random_rows`). Functions of what comes first in a group, and
+    of the name of a row's file, are let be.
 Rounding
     None.
 Source
     Spark 4.0: SessionCatalog.lookupRelation, ResolveRelations.
 Mutant
+    rows-of-spark-are-drawn: random values are taken; killed by test_rows_that_are_drawn_are_refused.
     other-types-of-spark-stay: only the names are compared; killed by test_other_types_are_refused.
     names-of-spark-move: only the types are compared; killed by test_other_tables_are_refused.
 """
@@ -30,10 +34,16 @@ from typing import Any, NamedTuple
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
+from discreet.engines.random_rows import drawn_refusal
 from discreet.errors import expected
 
 STATED = "__CHAR_VARCHAR_TYPE_STRING"
 """Where Spark keeps the type of a column that was made as char(n), whose texts it fills up with blanks."""
+
+OF_ORDER = ("Aggregate", "Window")
+"""Parts of a plan whose functions Spark takes for random where they depend on an order."""
+OF_FILES = ("InputFileName", "InputFileBlockStart", "InputFileBlockLength")
+"""Functions that Spark takes for random, and that give the same each time."""
 
 
 class Meaning(NamedTuple):
@@ -45,6 +55,8 @@ class Meaning(NamedTuple):
     """The types of its columns."""
     twice: tuple[str, ...] = ()
     """Names of columns that Spark takes for one."""
+    is_drawn: bool = False
+    """Whether it has other rows each time that it is read."""
 
 
 def meaning_now(session: Any, written: str) -> Meaning:
@@ -55,8 +67,10 @@ def meaning_now(session: Any, written: str) -> Meaning:
     ]
     number = Counter(folded(name) for name, _ in fields)
     twice = tuple(name for name, _ in fields if number[folded(name)] > 1)
-    names = tuple(str(one.toString()) for one in _aliases(frame._jdf.queryExecution().analyzed()))  # noqa: SLF001 (Java)
-    return Meaning(names, dict(fields), twice)
+    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 (Java)
+    names = tuple(str(one.toString()) for one in _aliases(plan))
+    parts = (part for one in (plan, *each(plan.subqueriesAll())) for part in _nodes(one))
+    return Meaning(names, dict(fields), twice, any(map(_draws, parts)))
 
 
 def folded(name: str) -> str:
@@ -71,6 +85,8 @@ def folded(name: str) -> str:
 
 def changed_table_refusal(now: Meaning, protected: Meaning) -> str:
     """The refusal of a table that stands for something else than when it was protected; empty if it does not."""
+    if now.is_drawn:
+        return drawn_refusal()
     cure = "restore what was there, or protect the table that is there now."
     if now.names != protected.names:
         return expected(f"the table that was protected, {_said(protected.names)}", "found", _said(now.names), cure)
@@ -80,8 +96,10 @@ def changed_table_refusal(now: Meaning, protected: Meaning) -> str:
     return ""
 
 
-def ambiguous(found: Meaning) -> str:
-    """The refusal of columns whose names differ by case alone; empty if there are none."""
+def unsettled(found: Meaning) -> str:
+    """The refusal of rows that are drawn, and of columns whose names differ by case alone; empty if there are none."""
+    if found.is_drawn:
+        return drawn_refusal()
     cure = "rename one of them in a view; in our statements Spark takes 'Plan' for 'plan'."
     return expected("columns of different names", "columns", list(found.twice), cure) if found.twice else ""
 
@@ -117,13 +135,30 @@ def _keeps_rows(node: Any) -> bool:
     return source is None or "jdbc" not in getattr(node, source)().getClass().getName().lower()
 
 
+def _draws(node: Any) -> bool:
+    """Whether a part of a plan may give other rows each time; aggregates as of what comes first in a group do not."""
+    kind = node.getClass().getSimpleName()
+    return kind == "Sample" or (kind not in OF_ORDER and any(map(_is_random, each(node.expressions()))))
+
+
+def _is_random(value: Any) -> bool:
+    if value.deterministic() or value.getClass().getSimpleName() in OF_FILES:
+        return False
+    inner = [one for one in each(value.children()) if not one.deterministic()]
+    return any(map(_is_random, inner)) if inner else True
+
+
+def each(sequence: Any) -> Iterator[Any]:
+    """The elements of a sequence of Scala's."""
+    return (sequence.apply(i) for i in range(sequence.size()))
+
+
 def _nodes(plan: Any, *, into_views: bool = True) -> Iterator[Any]:
     """The parts of a plan, those above before those below."""
     yield plan
-    children = plan.children()
     if into_views or plan.getClass().getSimpleName() != "View":
-        for i in range(children.size()):
-            yield from _nodes(children.apply(i), into_views=into_views)
+        for child in each(plan.children()):
+            yield from _nodes(child, into_views=into_views)
 
 
 def _aliases(plan: Any) -> Iterator[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pyarrow as pa
@@ -44,6 +45,7 @@ OTHER = {
     "spark.sql.datetime.java8API.enabled": "true",
     "spark.sql.icu.caseMappings.enabled": "false",
     "spark.sql.storeAssignmentPolicy": "STRICT",
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.InlineCTE",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.function.concatBinaryAsString": "true",
     "spark.sql.legacy.timeParserPolicy": "LEGACY",
@@ -118,10 +120,13 @@ def test_no_size_of_parts_hides_rows(session: Any, backend_of: Backends, tmp_pat
 
 def test_a_release_fails_for_no_length_of_time(session: Any, backend_of: Backends) -> None:
     """Without adaptive plans, Spark waits for what it broadcasts as long as a setting says; one row may take longer."""
-    session.sql(
-        "CREATE OR REPLACE TEMPORARY VIEW slow AS SELECT id, "
-        "if(id = 7 AND java_method('java.lang.Thread', 'sleep', 2500L) = '', 'b', 'a') AS plan FROM range(9)"
-    )
+
+    def slowly(number: int) -> str:
+        sleep(2.5 * (number == 7))
+        return "a"
+
+    session.udf.register("slowly", slowly)
+    session.sql("CREATE OR REPLACE TEMPORARY VIEW slow AS SELECT id, slowly(id) AS plan FROM range(9)")
     session.conf.set("spark.sql.adaptive.enabled", "false")
     session.conf.set("spark.sql.broadcastTimeout", "1")
     try:

@@ -140,3 +140,25 @@ def test_a_unit_in_two_buckets_counts_once(session: Any, tmp_path: Path) -> None
     finally:
         session.sql("DROP TABLE IF EXISTS buckets")
         session.sql("DROP TABLE IF EXISTS short_buckets")
+
+
+def test_a_folder_whose_name_is_no_value_of_its_column(
+    session: Any, other: str, backend_of: Backends, tmp_path: Path
+) -> None:
+    """Its rows have none, also in a second session, of which the settings were not those of what was asked of files."""
+    for name in ("1", "x"):
+        session.range(9).selectExpr("id AS person", "1.0D AS v").write.parquet(str(tmp_path / f"site={name}"))
+    first = backend_of(other)._session
+    first.sql("SELECT 1").collect()
+    made = "CREATE TABLE fitting (person BIGINT, v DOUBLE, site INT) USING parquet PARTITIONED BY (site)"
+    session.sql(f"{made} LOCATION '{tmp_path}'")
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        session.sql("MSCK REPAIR TABLE fitting")
+        session.sparkContext._jvm.SparkSession.setActiveSession(first._jsparkSession)
+        table = protected(session, "fitting")
+        session.sparkContext._jvm.SparkSession.setActiveSession(first._jsparkSession)
+        counted = table.agg(n=_.count(), m=_.site.count()).release(epsilon=10**5)
+        assert [counted[name].tolist() for name in "nm"] == [[9], [9]]
+    finally:
+        session.sql("DROP TABLE fitting")

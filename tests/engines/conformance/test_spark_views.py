@@ -72,3 +72,34 @@ def test_which_tables_keep_all_rows(session: Any, tmp_path: Path) -> None:
         assert not keeps_rows(session, f"SELECT person FROM files {left}")  # noqa: S608 (ours)
     assert not keeps_rows(session, "SELECT DISTINCT person FROM files")
     assert not keeps_rows(session, "SELECT explode(array(person)) AS person FROM files")
+
+
+DRAWN = {
+    "a key": "SELECT person, rand() AS age FROM words",
+    "a condition": "SELECT person, age FROM words WHERE rand(7) < 0.5",
+    "a condition further down": "SELECT person, age FROM words WHERE age IN (SELECT uuid() FROM good)",
+    "a sample": "SELECT person, age FROM words TABLESAMPLE (50 PERCENT)",
+    "numbers of rows": "SELECT person, monotonically_increasing_id() AS age FROM words",
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_rows_that_are_drawn_are_refused(session: Any, name: str) -> None:
+    """A statement reads them twice, and a unit is limited by others than it adds; also when such a view comes later."""
+    facts: dict[str, Any] = {"unit": "person", "max_rows": 1, "budget": dp.Budget(epsilon=10**7), "name": "words"}
+    session.sql("SELECT person, age FROM words").createOrReplaceTempView("seen")
+    table = dp.protect(ibis.pyspark.connect(session).table("seen"), **facts)
+    session.sql(DRAWN[name]).createOrReplaceTempView("seen")
+    with pytest.raises(dp.EngineError, match=r"Expected a table of the same rows each time[^$]*Nothing was charged"):
+        table.agg(n=_.count()).release(epsilon=1)
+    with pytest.raises(dp.InvalidParameter, match="Expected a table of the same rows each time"):
+        dp.protect(ibis.pyspark.connect(session).table("seen"), **facts)
+
+
+def test_what_spark_takes_for_random_and_is_not(session: Any) -> None:
+    session.sql(
+        "SELECT person, first(file) AS file FROM (SELECT person, input_file_name() AS file FROM words) GROUP BY person"
+    ).createOrReplaceTempView("seen")
+    stored = ibis.pyspark.connect(session).table("seen")
+    table = dp.protect(stored, unit="person", max_rows=1, budget=dp.Budget(epsilon=10**7), name="words")
+    assert table.agg(n=_.file.count()).release(epsilon=10**5)["n"].tolist() == [101]

@@ -1,0 +1,62 @@
+"""Random values and samples are others each time that a table is read; a unit's limits would be those of other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+import pytest
+
+import discreet as dp
+
+REFUSED = "Expected a table of the same rows each time that it is read"
+STEPS: dict[str, Callable[[ir.Table], ir.Table]] = {
+    "a random key": lambda t: t.mutate(k=ibis.random()),
+    "a random condition": lambda t: t.filter(ibis.random() < 0.5).select("person"),
+    "a random name": lambda t: t.mutate(k=ibis.uuid()),
+    "a sample": lambda t: t.sample(0.5),
+}
+VIEWS = {
+    "a random key": "CREATE VIEW seen AS SELECT person, random() AS k FROM visits",
+    "a condition": "CREATE VIEW seen AS SELECT person FROM visits WHERE random() < 0.5",
+    "a name": "CREATE VIEW seen AS SELECT person, gen_random_uuid() AS k FROM visits",
+    "a sequence": "CREATE SEQUENCE numbers; CREATE VIEW seen AS SELECT person, nextval('numbers') AS k FROM visits",
+    "a sample": "CREATE VIEW seen AS SELECT person FROM visits USING SAMPLE 50%",
+    "a sample of a table": "CREATE VIEW seen AS SELECT person FROM visits TABLESAMPLE bernoulli(50)",
+    "a view of a view": "CREATE VIEW own AS SELECT *, uuid() AS k FROM visits; CREATE VIEW seen AS FROM own",
+    "a macro": "CREATE MACRO own() AS random() * 4; CREATE VIEW seen AS SELECT person, own() AS k FROM visits",
+}
+
+
+@pytest.fixture
+def connection() -> Any:
+    made = ibis.duckdb.connect()
+    made.raw_sql("CREATE TABLE visits AS SELECT range AS person, 'a' AS random FROM range(9)")
+    return made
+
+
+def protected(table: ir.Table) -> dp.PrivateTable:
+    return dp.protect(table, unit="person", max_rows=1, budget=dp.Budget(epsilon=10**7), name="visits")
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_that_draw_rows_are_refused(connection: Any, name: str) -> None:
+    with pytest.raises(dp.InvalidParameter, match=REFUSED):
+        protected(STEPS[name](connection.table("visits")))
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_that_draw_rows_are_refused(connection: Any, name: str) -> None:
+    connection.raw_sql(VIEWS[name])
+    with pytest.raises(dp.InvalidParameter, match=REFUSED):
+        protected(connection.table("seen"))
+    with pytest.raises(dp.InvalidParameter, match=REFUSED):
+        protected(connection.table("seen").select("person"))
+
+
+def test_names_and_texts_draw_nothing(connection: Any) -> None:
+    connection.raw_sql("CREATE VIEW seen AS SELECT person, random, 'random() using sample' AS note FROM visits")
+    counted = protected(connection.table("seen")).agg(n=lambda t: t.count()).release(epsilon=10**5)
+    assert counted["n"].tolist() == [9]
