@@ -138,7 +138,9 @@ def _keeps_rows(node: Any) -> bool:
 def _draws(node: Any) -> bool:
     """Whether a part of a plan may give other rows each time; aggregates as of what comes first in a group do not."""
     kind = node.getClass().getSimpleName()
-    return kind == "Sample" or (kind not in OF_ORDER and any(map(_is_random, each(node.expressions()))))
+    if node.deterministic() or kind in OF_ORDER:  # most are, and each call of Java's takes its time
+        return bool(kind == "Sample")
+    return any(map(_is_random, each(node.expressions())))
 
 
 def _is_random(value: Any) -> bool:
