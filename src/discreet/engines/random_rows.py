@@ -34,7 +34,8 @@ RANDOM = (ops.RandomScalar, ops.RandomUUID, ops.Sample)
 DRAWS = re.compile(
     r"\b(?:random|uuid|uuidv4|uuidv7|gen_random_uuid|nextval)\"?\s*\(|\busing\s+sample\b|\btablesample\b", re.IGNORECASE
 )
-TEXT = re.compile(r"'(?:[^']|'')*'")
+QUOTED = re.compile(r"\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*'")
+"""A name, which may have an apostrophe in it, or a text."""
 
 
 def drawn_refusal() -> str:
@@ -56,5 +57,9 @@ def check_not_drawn(table: ir.Table, texts: Iterable[str] = ()) -> None:
         ...
     discreet.errors.InvalidParameter: Expected a table of the same rows each time that it is read, got ...
     """
-    if table.op().find(RANDOM) or any(DRAWS.search(TEXT.sub("''", text)) for text in texts):
+    if table.op().find(RANDOM) or any(DRAWS.search(_without_texts(text)) for text in texts):
         raise InvalidParameter(drawn_refusal())
+
+
+def _without_texts(sql: str) -> str:
+    return QUOTED.sub(lambda found: found[0] if found[0][0] == '"' else "''", sql)
