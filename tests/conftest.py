@@ -47,9 +47,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         shares = [share for mark, share in SHARES.items() if item.get_closest_marker(mark)]
         return bool(shares) and not is_tried(item.nodeid, run, min(shares))
 
-    left = [item for item in items if is_left(item)]
-    items[:] = [item for item in items if item not in set(left)]
-    config.hook.pytest_deselected(items=left)
+    left = {item for item in items if is_left(item)}
+    items[:] = [item for item in items if item not in left]
+    config.hook.pytest_deselected(items=[*left])
 
 
 def pytest_collection_finish() -> None:
