@@ -53,11 +53,13 @@ def shown(folder: Path, **environment: str) -> list[str]:
     return done.stderr.splitlines()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere SQLite waits, and says nothing")
 def test_warnings_are_seen_by_whoever_configures_nothing(tmp_path: Path) -> None:
     assert set(shown(tmp_path)) == {WAITS}
 
 
+@pytest.mark.long
 def test_a_variable_shows_the_rest_and_no_cause(tmp_path: Path) -> None:
     lines = shown(tmp_path, DISCREET_LOG="info")
     told = [line.split(" ", 2)[2] for line in lines if "INFO" in line]
@@ -71,10 +73,12 @@ def test_a_variable_shows_the_rest_and_no_cause(tmp_path: Path) -> None:
     assert not any("engine failed" in line for line in lines)
 
 
+@pytest.mark.long
 def test_a_level_above_leaves_lines_out(tmp_path: Path) -> None:
     assert shown(tmp_path, DISCREET_LOG="error") == []
 
 
+@pytest.mark.long
 def test_another_value_is_said_to_be_wrong(tmp_path: Path) -> None:
     lines = "\n".join(shown(tmp_path, DISCREET_LOG="loud"))
     assert "Expected one of debug, info, warning, error, got DISCREET_LOG='loud'.\nHint: nothing is shown" in lines

@@ -47,6 +47,7 @@ def known(weights: list[int], scale: float, *, gaussian: bool) -> SummedNoise:
     return SummedNoise(squares * spread**2, float(sizes.max()) * spread, squares, float(sizes.sum()))
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("gaussian", [True, False])
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("weights", WEIGHTS)

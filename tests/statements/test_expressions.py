@@ -156,6 +156,7 @@ def test_casts_are_allowed_or_refused_by_the_language(to: exp.DataType.Type, row
         dp.sql(select(f"COUNT(CAST({refused} AS {to.value}))"), people=rows)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
 @pytest.mark.parametrize(
     ("condition", "same"),
