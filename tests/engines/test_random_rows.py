@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import ibis
@@ -10,7 +11,7 @@ import ibis.expr.types as ir
 import pytest
 
 import discreet as dp
-from discreet.engines.random_rows import DRAWS
+from discreet.engines.random_rows import DRAWS, is_sampled
 
 REFUSED = "Expected a table of the same rows each time that it is read"
 STEPS: dict[str, Callable[[ir.Table], ir.Table]] = {
@@ -77,3 +78,25 @@ def test_functions_that_duckdb_has_anew_each_time_are_known(connection: Any) -> 
     asked = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'"
     found = {name for [name] in connection.raw_sql(asked).fetchall()}
     assert {name for name in found if not DRAWS.search(f"SELECT {name}()")} == SETTLED
+
+
+PLANS = {
+    "a table": ("Seq Scan on visits", False),
+    "a text": ("Seq Scan on visits|  Filter: (note = 'Sampling: all'::text)", False),
+    "a sample": ("Sample Scan on visits|  Sampling: bernoulli ('50'::real)", True),
+    "below a join": ("Hash Join|  ->  Sample Scan on visits|        Sampling: system ('50'::real)", True),
+    "the same each time": ("Sample Scan on visits|  Sampling: system ('50'::real) REPEATABLE ('1'::float)", False),
+    "one of two": ("Append|->  Sample Scan|  Sampling: s (5) REPEATABLE (1)|->  Sample Scan|  Sampling: s (5)", True),
+        "Append|->  Sample Scan|  Sampling: s ('5') REPEATABLE ('1')|->  Sample Scan|  Sampling: s ('5')",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_samples_are_told_by_their_plans(name: str) -> None:
+    """As PostgreSQL 15 shows them; `conformance/test_postgresql_views.py` asks a server."""
+    plan, is_drawn = PLANS[name]
+    rows = SimpleNamespace(fetchall=lambda: [(line,) for line in plan.split("|")])
+    cursor = SimpleNamespace(execute=lambda _: rows)
+    assert is_sampled(cursor, "SELECT * FROM visits") is is_drawn

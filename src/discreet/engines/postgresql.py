@@ -47,8 +47,9 @@ from discreet.engines.postgresql_settings import (
     shortened,
     undone,
 )
+from discreet.engines.random_rows import drawn_refusal, is_sampled
 from discreet.engines.statement_cache import SEPARATOR
-from discreet.errors import InvalidQuery, expected
+from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.language.input_barrier import NAME, kind_of
 from discreet.planning.batches import of_size
 from discreet.planning.group_key_file import KeyFile
@@ -73,9 +74,12 @@ class PostgreSQL(Connected):
         """The table of the caller's, in SQL, and its columns' types."""
         self._stored: ir.Table | None = None
         """The table, if the server stores it as it is."""
+        self._is_sampled = False
         self._raw, self._unreadable = hide_failure_details(partial(self._describe, raw), charged=False)
         if self._stored is None:
             self._find_rows_first()
+        if self._is_sampled:
+            raise InvalidParameter(drawn_refusal())
 
     def _describe(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
         with self._lock.held(), self._cursor() as cursor, undone(self._backend.con, cursor):
@@ -91,6 +95,7 @@ class PostgreSQL(Connected):
                 return raw, {}
             self._written = self._to_sql(raw.select(open_names))
             self._types = postgresql_types.column_types(cursor, self._written)
+            self._is_sampled = self._stored is None and is_sampled(cursor, self._written)
             return postgresql_types.with_server_types(cursor, raw, self._types)
 
     def statement(self, plan: Plan) -> str:
@@ -185,7 +190,11 @@ class PostgreSQL(Connected):
 
     def _check_types(self, cursor: Any) -> None:
         postgresql_types.check(cursor, self._written, self._types)
-        if self._stored is not None and not is_stored(cursor, self._stored):
+        if self._stored is None:
+            is_another = bool(self._written) and is_sampled(cursor, self._written)
+        else:
+            is_another = not is_stored(cursor, self._stored)
+        if is_another:
             raise postgresql_types.OtherTypes
         for engine in self._engines_on_path:
             engine._check_types(cursor)  # noqa: SLF001 (engines of one kind)

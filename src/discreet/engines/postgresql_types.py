@@ -80,7 +80,7 @@ def _label(value: Any) -> Any:
 
 
 class OtherTypes(Exception):
-    """A table whose columns have other types than it was protected with, or that is stored no more."""
+    """A table whose columns have other types than it was protected with, that is stored no more, or a sample by now."""
 
 
 def column_types(cursor: Any, written: str) -> Told:

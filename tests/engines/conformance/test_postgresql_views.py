@@ -152,3 +152,22 @@ def test_semi_joins_of_the_curators_keep_their_rows(postgresql: Any) -> None:
         data = one.join(two, "person", how=half).join(three, "person", how="left").join(two, "person", how=whole)
         with pytest.raises(InvalidQuery, match="a right or outer join later"):
             dp.protect(data.select("person"), unit=dp.ROW, budget=budget, name="lost")
+
+
+SAMPLES = {"anew": "TABLESAMPLE bernoulli (50)", "the same": "TABLESAMPLE bernoulli (50) REPEATABLE (1)"}
+
+
+def test_samples_are_refused_unless_they_are_the_same(postgresql: Any) -> None:
+    with postgresql.begin() as cursor:
+        for name, sample in SAMPLES.items():
+            cursor.execute(
+                f'CREATE VIEW "{name}" AS SELECT w.person, 1 AS age FROM words w JOIN words v {sample} USING (person)'  # noqa: S608 (our own)
+            )
+    with pytest.raises(dp.InvalidParameter, match="a table of the same rows each time"):
+        protected(postgresql.table("anew"))
+    table = protected(postgresql.table("the same"))
+    with postgresql.begin() as cursor:
+        cursor.execute('CREATE OR REPLACE VIEW "the same" AS SELECT * FROM "anew"')
+    with pytest.raises(dp.EngineError, match="nothing was charged"):
+        table.count().release(epsilon=1)
+    assert table.budget.spent.epsilon == 0
