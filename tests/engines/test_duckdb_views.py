@@ -13,7 +13,12 @@ import pytest
 from ibis import _
 
 import discreet as dp
+from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb_names import keeps_rows, qualified, relations
+from discreet.engines.exact_totals import KEYS
+from discreet.engines.optimizer_fences import with_scans
+from discreet.language.input_barrier import NAME
+from neighbor_bench import plan_of
 
 VIEWS = {
     "where": "WHERE regexp_matches(person, '^[0-9]+$')",
@@ -57,6 +62,31 @@ def test_a_row_that_a_view_leaves_out_makes_no_release_fail(name: str) -> None:
     backend.con.execute(f"CREATE VIEW seen AS SELECT person::INT AS person, age::INT AS age FROM words {VIEWS[name]}")  # noqa: S608 (ours)
     expected = backend.con.execute("SELECT COUNT(*) FROM seen").fetchall()[0][0]
     assert [counted(question) for question in questions(backend.table("seen"))] == [expected] * 4
+
+
+def test_a_view_is_read_once_by_a_statement() -> None:
+    """Whatever DuckDB's optimizer makes of it: read twice, `any_value` may have other rows."""
+    backend = connection()
+    backend.con.execute(
+        "SET disabled_optimizers = 'common_subplan'; CREATE VIEW seen AS SELECT person::INT AS person, "
+        "any_value(age::INT) AS age FROM words WHERE person <> 'one' GROUP BY 1"
+    )
+    seen = backend.table("seen")
+    table = dp.protect(
+        seen, unit="person", max_rows=1, max_groups=1, bounds={"age": (0, 9)}, budget=dp.Budget(epsilon=1), name="v"
+    )
+    plan = plan_of(table.group_by("age", keys={"age": [1, 2]}).agg(m=_.age.median()), epsilon=1)
+    engine, declared, keys = DuckDB(seen, None), plan.query.declaration, plan.query.listed_keys
+    assert keys is not None
+    [statement] = engine.rank_statements(plan)
+    with engine._exclusive() as raw:
+        raw.register(KEYS, keys.numbered())
+        scan = {NAME: engine.barrier(declared)}
+        read = [
+            raw.execute(f"EXPLAIN {written}").fetchall()[0][1].count("memory.main.words")
+            for written in (engine._full_statement(declared, statement), with_scans(scan, statement))
+        ]
+    assert read == [1, 2]
 
 
 LISTS = {

@@ -34,9 +34,10 @@ from discreet.engines.inputs import table
 from discreet.engines.lossy_types import check_told_apart
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.operation_rewriting import rewritten
+from discreet.engines.optimizer_fences import with_scans
 from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
 from discreet.engines.relational_operations import column_names
-from discreet.engines.statement_cache import SEPARATOR, Statements, with_scans
+from discreet.engines.statement_cache import SEPARATOR, Statements
 from discreet.errors import InvalidParameter, expected
 from discreet.language.input_barrier import NAME, computed
 from discreet.planning.batches import ROWS, of_size
@@ -137,8 +138,16 @@ class DuckDB(Connected):
 
         DuckDB would leave the others out as well, but not before it has looked into each of them.
         """
-        near = {name: self._tables.scan(name) for name in self._tables.same_connection(self)}
-        return with_scans({NAME: self.barrier(declared, self._named.get(statement)), **near}, statement)
+        near = self._tables.same_connection(self)
+        scans = {name: self._tables.scan(name) for name in near}
+        engines = {NAME: self, **near}.items()
+        once = [name for name, engine in engines if isinstance(engine, DuckDB) and engine._is_found_first]  # noqa: SLF001 (of one kind)
+        return with_scans({NAME: self.barrier(declared, self._named.get(statement)), **scans}, statement, once)
+
+    @property
+    def _is_found_first(self) -> bool:
+        """Whether its rows, or those by which its units are found, are those of a view or of steps."""
+        return any(one._found_first is not None for one in (self, *self._engines_on_path))  # noqa: SLF001 (of one kind)
 
     def _check_other_table(self, part: TablePart) -> None:
         """Refuses a table of a server; those of other connections to DuckDB are copied."""

@@ -4,14 +4,16 @@ Claim
     `fenced` gives a statement with the same rows. The planner meets each computed column of a step once for every time
     that the statement writes it out, however many steps follow: what it plans is no larger than the statement, but for
     the columns of a common table expression that it was told not to materialize. No condition of a statement
-    `with_rows_first` is tried on a row that a view, or a step of the caller's, leaves out.
+    `with_rows_first` is tried on a row that a view, or a step of the caller's, leaves out. A table that `with_scans`
+    has `once` has the same rows wherever the statement names it.
 Requires
     A statement of Ibis: steps are sub-queries in FROM with names of their own, whose columns are named with these.
 Relies on
     PostgreSQL pulls no sub-query with OFFSET up into the query around it (is_simple_subquery, prepjointree.c), and
     OFFSET 0 leaves no row out. It computes common table expressions that are named more than once by themselves.
     DuckDB pushes no condition through OFFSET (FilterPushdown::Optimize), and Spark none through a sample, which keeps
-    each row whose number from [0, 1) is below 1 (PushPredicateThroughNonJoin, BernoulliCellSampler).
+    each row whose number from [0, 1) is below 1 (PushPredicateThroughNonJoin, BernoulliCellSampler). DuckDB computes a
+    common table expression once that is MATERIALIZED (tested).
 Proof
     A step is pulled up by putting the expression of each of its columns in the place of every name of it. That adds up
     to more than the text where a computed column is named twice: with k steps that name it twice, to 2^k times as much.
@@ -21,6 +23,8 @@ Proof
     the cheapest is tried first, or what can be asked of a table before it is joined: of a view
     `SELECT id::int FROM t WHERE good(id)`, which fails on no row, our test for NULL would be, `id::int IS NOT NULL`,
     and one row that is not good would make it fail.
+    A view with `any_value`, or with ORDER BY and LIMIT where rows are equal, takes rows by which thread came first.
+    Read twice, it has a unit's rows once and once others, by the number of which the former are weighted down.
 Rounding
     None.
 Source
@@ -28,12 +32,14 @@ Source
 Mutant
     no-fences: steps are left to the planner; killed by test_steps_are_planned_once.
     views-without-fences: conditions go down into views; killed by test_conditions_stay_out_of_views.
+    views-are-read-twice: a view is read wherever a statement names it; killed by
+    test_a_view_is_read_once_by_a_statement.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import sqlglot.expressions as sge
 
@@ -66,6 +72,19 @@ def fenced(statement: sge.Expression) -> sge.Expression:
 def with_rows_first(rows: str, statement: str, *, name: str = f'"{ROWS}"', fence: str = OFFSET) -> str:
     """The SQL of a statement over `ROWS`, which are those of other SQL, found before anything is asked of them."""
     return f"WITH {name} AS {fence.format(rows)} {statement}"
+
+
+def with_scans(tables: Mapping[str, str], statement: str, once: Container[str] = ()) -> str:
+    """A statement with tables written out before it, so that nothing of them is left in a connection; those `once` are
+    read once, however often it names them.
+
+    >>> with_scans({"t": "SELECT 1 AS x"}, "SELECT x FROM t")
+    'WITH "t" AS NOT MATERIALIZED (SELECT 1 AS x) SELECT x FROM t'
+    """
+    how = {name: "MATERIALIZED" if name in once else "NOT MATERIALIZED" for name in tables}
+    written = ", ".join(f'"{name}" AS {how[name]} ({sql})' for name, sql in tables.items())
+    rest = statement.removeprefix("WITH ")
+    return f"WITH {written}{', ' if rest != statement else ' '}{rest}"
 
 
 def _computed(select: sge.Select, known: Mapping[str, set[str]]) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Generic, TypeVar
 
@@ -31,17 +31,6 @@ _fusing = threading.RLock()
 """Held while options of Ibis are ours. A signal handler may ask in the thread that holds it."""
 _remembering = threading.RLock()
 """Held for a look at what any table remembers, whose keys are compared in Python."""
-
-
-def with_scans(tables: Mapping[str, str], statement: str) -> str:
-    """A statement with tables written out before it, so that nothing of them is left in a connection.
-
-    >>> with_scans({"t": "SELECT 1 AS x"}, "SELECT x FROM t")
-    'WITH "t" AS NOT MATERIALIZED (SELECT 1 AS x) SELECT x FROM t'
-    """
-    written = ", ".join(f'"{name}" AS NOT MATERIALIZED ({sql})' for name, sql in tables.items())
-    rest = statement.removeprefix("WITH ")
-    return f"WITH {written}{', ' if rest != statement else ' '}{rest}"
 
 
 class Statements(Generic[Written]):
