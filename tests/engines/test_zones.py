@@ -26,4 +26,5 @@ def test_the_day_of_a_moment_is_that_of_utc(zone: str) -> None:
     question = visits.group_by(day=_.at.day(), keys={"day": [1, 2]}).agg(n=_.count())
     [found] = DuckDB(table, None).totals(price(question._query, epsilon=1))
     assert [int(n) for n in found[:, 0]] == [1, 0]
+    assert DuckDB(table.select("at"), None).schema == table.schema()  # which goes by no zone
     assert connection.con.execute("SELECT current_setting('TimeZone')").fetchone() == (zone,)

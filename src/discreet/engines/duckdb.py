@@ -16,6 +16,7 @@ from discreet.engines.connected_engine import Connected, add_noise_to_table
 from discreet.engines.duckdb_names import (
     Relation,
     hidden,
+    is_computed,
     is_stored,
     is_taken,
     keeps_rows,
@@ -24,7 +25,7 @@ from discreet.engines.duckdb_names import (
     temporary_names,
     written,
 )
-from discreet.engines.duckdb_settings import are_kept, our_settings, protected_settings
+from discreet.engines.duckdb_settings import NAIVE, are_kept, other_meanings, our_settings, protected_settings
 from discreet.engines.duckdb_texts import computed_text, with_computed_texts
 from discreet.engines.engine import AddNoise, hide_failure_details, logger
 from discreet.engines.exact_totals import KEYS, totals
@@ -80,6 +81,8 @@ class DuckDB(Connected):
             self._check_stated_types()
         self._protected_types = hide_failure_details(self._types_at_first, charged=False) if self._is_curators else None
         """The columns of a table of the curator's connection, and their types, as DuckDB tells them."""
+        if self._is_curators:
+            self._with_lock(lambda raw: self._check_meanings(raw, known))
         self._unpacked = self._statements
         """The statements of plans without packing."""
         self._statements = Statements(lambda plan: self.compiled(totals(plan, packs=packs(plan))))
@@ -315,6 +318,23 @@ class DuckDB(Connected):
                 cure = "make it anew, connection.table('visits'); to a query leave its types to DuckDB."
                 got = dict(one.schema.items())
                 raise InvalidParameter(expected("columns and types that its connection has now", "data", got, cure))
+
+    def _check_meanings(self, raw: Any, known: Collection[Relation]) -> None:
+        """Refuses what is computed and would mean something else under our settings than under the curator's."""
+        others = other_meanings(raw)
+        if not others or not is_computed(self._raw, raw, known):
+            return
+        if "TimeZone" in others:
+            with our_settings(raw, {**self._protected_settings, NAIVE: True}), suppress(Exception):
+                self._current_types()
+                del others["TimeZone"]
+        if others:
+            cure = (
+                "RESET them, SET TimeZone = 'UTC', or write (at AT TIME ZONE 'Europe/Berlin')::DATE; or store what is "
+                "computed, CREATE TABLE visits AS FROM seen, and protect that."
+            )
+            what = "settings under which a view, a query or a step means what it means in a release"
+            raise InvalidParameter(expected(what, "settings", others, cure))
 
     def _types_at_first(self) -> list[tuple[Any, ...]]:
         with self._with_settings():

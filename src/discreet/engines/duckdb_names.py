@@ -42,6 +42,10 @@ SELECT function_name, macro_definition FROM duckdb_functions() WHERE macro_defin
 """Those of the curator's, and how they are written."""
 OWN_STORAGE = "SELECT database_name FROM duckdb_databases() WHERE type = 'duckdb'"
 """The databases whose tables are DuckDB's own."""
+GENERATED = """
+SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE sql LIKE '% GENERATED ALWAYS AS(%'
+"""
+"""The tables with columns that are computed whenever they are read."""
 SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 READERS = ("parquet_scan", "read_csv_auto", "read_json", "read_json_auto", "read_ndjson", "read_ndjson_auto")
 """The functions that read files and have no class in sqlglot."""
@@ -99,6 +103,14 @@ def is_stored(table: ir.Table, raw: Any, known: Iterable[Relation]) -> bool:
         return False
     own = {name for [name] in raw.execute(OWN_STORAGE).fetchall()}
     return all(text is None and place[0] in own for place, text in written(table, known).items())
+
+
+def is_computed(table: ir.Table, raw: Any, known: Iterable[Relation]) -> bool:
+    """Whether something of it is computed: by a view, a query, a step or a generated column."""
+    if not (isinstance(table.op(), ops.DatabaseTable) and is_stored(table, raw, known)):
+        return True
+    made = {(*place, name.translate(SMALL)) for *place, name in raw.execute(GENERATED).fetchall()}
+    return not made.isdisjoint(written(table, known))
 
 
 def keeps_rows(table: ir.Table, raw: Any, known: Iterable[Relation]) -> bool:

@@ -13,6 +13,8 @@ Proof
     Each setting that DuckDB tells of is in one of three tables: `FIXED` has the value that it is given, whatever the
     curator's; `PROTECTED` keeps what it was when the table was protected: otherwise names would lead elsewhere, and a
     view could fail at a row at which it does not fail by itself. Our own statements have no sub-query of several rows.
+    A fixed one could give a view, a query, a step of Ibis's or a generated column another meaning: where the curator's
+    value of one of `MEANINGS` is another, what is computed is refused when it is protected; by the zone, if it casts.
     `IGNORED` says why it makes no difference. A test compares the tables with `duckdb_settings()`, so that a version
     with a setting more is noticed, and tries each settled one at its other values.
 Rounding
@@ -26,6 +28,10 @@ Mutant
     test_a_table_is_that_of_the_path_on_which_it_was_protected.
     views-fail-by-ours: a sub-query in a view fails at several rows, whatever its curator set; killed by
     test_a_view_fails_where_it_failed_when_it_was_protected.
+    views-mean-something-else: what is computed is taken under any setting; killed by
+    test_what_would_mean_something_else_is_refused.
+    days-of-another-zone: what goes by a time zone is taken in any zone; killed by
+    test_what_would_mean_something_else_is_refused.
     failed-transactions-keep-ours: settings stay ours where a transaction of the curator's failed with the look; killed
     by test_settings_come_back_in_a_transaction_that_failed.
     warnings-as-errors-come-later: nobody asks before the charge whether a warning raises; killed by
@@ -83,6 +89,13 @@ TRIES = 5
 PROTECTED = ("search_path", "file_search_path", "scalar_subquery_error_on_multiple_rows")
 """Where names lead, and whether a view of the curator's fails: what they were when the table was protected."""
 
+MEANINGS = (
+    *("Calendar", "TimeZone", "binary_as_string", "default_collation", "default_null_order", "default_order"),
+    *("dialect_compatibility_mode", "ieee_floating_point_ops", "integer_division"),
+)
+"""Those of `FIXED` by which what the curator computes, as in a view, may mean something else than in their session."""
+NAIVE = "disable_timestamptz_casts"
+"""Under which DuckDB refuses what goes by the time zone without a word: `at::DATE`."""
 LOCK = "lock_configuration"
 LOCKS = (LOCK, "warnings_as_errors")
 """What keeps settings from being changed: some warn where they are set, and a warning would raise."""
@@ -146,6 +159,12 @@ def protected_settings(raw: Any) -> dict[str, Any]:
     return _current(raw, PROTECTED)
 
 
+def other_meanings(raw: Any) -> dict[str, Any]:
+    """The curator's values of `MEANINGS` where they are not ours."""
+    found = _current(raw, MEANINGS)
+    return {name: value for name, value in found.items() if not _is_same(value, FIXED[name])}
+
+
 def are_kept(raw: Any, kept: Mapping[str, Any]) -> bool:
     """Whether those are still what they were, and the others can be changed."""
     return _current(raw, (*kept, *LOCKS)) == {**kept, **dict.fromkeys(LOCKS, False)}
@@ -205,10 +224,14 @@ def _change(raw: Any, wanted: Mapping[str, Any], before: dict[str, Any] | None =
     """Sets what is not as it is wanted, and adds to `before` what that was."""
     before = {} if before is None else before
     for name, value in _current(raw, tuple(wanted)).items():
-        if value != wanted[name] and (value, wanted[name]) != ("Etc/UTC", "UTC"):  # two names of one zone
+        if not _is_same(value, wanted[name]):
             before[name] = value
             _set(raw, name, wanted[name])
     return before
+
+
+def _is_same(value: Any, wanted: Any) -> bool:
+    return bool(value == wanted) or (value, wanted) == ("Etc/UTC", "UTC")  # two names of one zone
 
 
 def _current(raw: Any, names: tuple[str, ...]) -> dict[str, Any]:
