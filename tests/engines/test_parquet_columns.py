@@ -1,14 +1,17 @@
-"""Two columns of a Parquet file are never called alike."""
+"""Two columns of a Parquet file are never called alike, and none is taken for a part of another."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.engines.parquet_columns import IN_MANY_BYTES, parquet_columns
+from old_parquet import with_decimals
 
 
 @pytest.mark.parametrize("names", [["person", "a", "a"], ["person", "a", "A"], ["A", "a", "person"]])
@@ -33,6 +36,25 @@ def test_a_name_with_nul_is_refused(tmp_path: Path) -> None:
     for data in (rows, rows.to_batches()[0], rows.to_pandas(), tmp_path / "rows.parquet"):
         with pytest.raises(dp.InvalidParameter, match="column names without NUL"):
             dp.protect(data, unit="person", budget=dp.Budget(epsilon=1))
+
+
+def test_a_part_of_a_column_says_nothing_of_the_column_of_its_name(tmp_path: Path) -> None:
+    """One that DuckDB cannot read was taken for read, and one row made releases fail; or a good one was left out."""
+
+    def known(at: pa.Array, part: pa.Array) -> Path:
+        path, others = tmp_path / "a.parquet", pa.StructArray.from_arrays([part], ["at"])
+        pq.write_table(pa.table({"at": at, "others": others}), path, store_schema=False)
+        return path
+
+    moments = pa.array([0], pa.timestamp("us")), pa.array([0], pa.timestamp("ms"))
+    assert dp.public(known(*moments)).columns == ("at",)
+    path = known(pa.array([bytes(20)]), pa.array([1]))
+    connection = duckdb.connect()
+    for place in (0, 2):  # in both of nine digits, of which an integer of 64 bits has more than enough
+        with_decimals(path, place, 9)
+        assert dict(parquet_columns(connection, str(path)))["at"] == IN_MANY_BYTES
+    with pytest.raises(dp.InvalidParameter):
+        dp.public(known(*reversed(moments)))
 
 
 def test_a_file_of_nothing_but_milliseconds_is_refused(tmp_path: Path) -> None:

@@ -43,24 +43,25 @@ def check_distinct(names: list[str]) -> None:
         raise InvalidParameter(expected("distinct column names", "twice", twice, cure))
 
 
-def _top_level(stored: list[tuple[str, int]]) -> list[str]:
-    """The names of the columns themselves: each node comes before its children, and the file's own first of all.
+def _top_level(stored: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """What the file says of the columns themselves, without what is in them, which may have the same names: each node
+    comes before its children, whose number is last, and the file's own first of all.
 
-    >>> _top_level([("schema", 2), ("a", 1), ("element", 0), ("b", 0)])
-    ['a', 'b']
+    >>> _top_level([("schema", 2), ("a", 1), ("element", None), ("b", None)])
+    [('a', 1), ('b', None)]
     """
-    names, within = [], 0
-    for name, children in stored[1:]:
+    own, within = [], 0
+    for node in stored[1:]:
         if not within:
-            names.append(name)
-        within += children - bool(within)
-    return names
+            own.append(node)
+        within += (node[-1] or 0) - bool(within)
+    return own
 
 
 def parquet_columns(connection: Any, path: str) -> Columns:
     """The columns of one file, and their types: those of DuckDB, or ours where these do not say what is stored."""
-    stored = connection.execute(_STORED, [literal(path)]).fetchall()
-    check_distinct(_top_level([(name, children or 0) for name, *_, children in stored]))
+    stored = _top_level(connection.execute(_STORED, [literal(path)]).fetchall())
+    check_distinct([name for name, *_ in stored])
     far = {name for name, *kind, _ in stored if MILLISECONDS.search(str(kind))}
     longer = {name: kind for name, kind, of, _, *size, _ in stored if of == "DECIMAL" and _is_longer(kind, *size)}
     cut = {name for name, kind in longer.items() if kind in INTEGERS}
