@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import ibis
 import pandas as pd
 import pyarrow as pa
@@ -111,6 +112,30 @@ def test_a_table_of_sqlite_is_refused(made: str) -> None:
         settled = qualified(table, connection.con)
         assert takes_types_from_rows(settled, relations(connection.con), {}, {"lite"}) is is_loose
         assert not takes_types_from_rows(settled, relations(connection.con), {})
+
+
+PIVOTS = (
+    "PIVOT stored ON plan USING sum(x) GROUP BY person",
+    "FROM (Pivot stored ON plan USING sum(x) GROUP BY person)",
+    "WITH p AS (PIVOT_WIDER stored ON plan USING sum(x) GROUP BY person) FROM p",
+)
+
+
+@pytest.mark.parametrize("query", PIVOTS)
+def test_a_pivot_is_taken_in_a_view_alone(query: str) -> None:
+    """There, DuckDB itself wants its values; in a query, one row with a new one makes a new column."""
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE stored AS SELECT 1 AS person, 'a' AS plan, 5 AS x")
+    columns = list(connection.con.sql(query).columns)
+    connection.raw_sql("INSERT INTO stored VALUES (2, 'b', 5)")
+    assert (columns, connection.con.sql(query).columns) == (["person", "a"], ["person", "a", "b"])  # the attack itself
+    table = connection.sql(query, schema={"person": "int32", "a": "decimal(38, 0)", "b": "decimal(38, 0)"})
+    with pytest.raises(dp.InvalidParameter, match="columns whose types are stated"):
+        protected(table)
+    with pytest.raises(duckdb.Error, match="cannot be used in views"):
+        connection.raw_sql(f"CREATE VIEW seen AS {query}")
+    connection.raw_sql("CREATE VIEW seen AS FROM stored PIVOT (sum(x) FOR plan IN ('a', 'b') GROUP BY person)")
+    assert protected(connection.table("seen")).columns == ("person", "a", "b")
 
 
 def test_the_attack_works_on_a_view(tmp_path: Path) -> None:

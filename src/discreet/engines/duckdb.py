@@ -69,12 +69,12 @@ class DuckDB(Connected):
         super().__init__(found.backend, found.table, found.backend.con)
         self._unreadable, self._files, self._merged = found.unreadable, found.files, found.merged
         self._is_curators = isinstance(data, ir.Table)
-        self._raw_written, self._queries = str(self._backend.compile(self._raw)), queries_of(self._raw)
         self._protected_settings = self._settings_at_first() if self._is_curators else {}
         known = self._with_lock(relations) if self._is_curators else []
         self._of_views = self._is_curators and not self._with_lock(lambda raw: is_stored(self._raw, raw, known))
         if self._of_views:
             self._with_lock(lambda raw: check_views(self._raw, raw, known))
+        self._raw_written, self._queries = str(self._backend.compile(self._raw)), queries_of(self._raw)
         self._temporary = temporary_names(known) if self._of_views else frozenset[str]()
         """The temporary names that the views of a table may mean."""
         if self._is_curators:

@@ -2,8 +2,8 @@
 
 Claim
     `takes_types_from_rows` is true of a table that is made of a view, a query or a macro in whose text DuckDB's readers
-    of CSV, JSON and Excel files, of pandas frames, or of folders named like `site=1`, find out types by themselves; and
-    of one of SQLite's, whose columns state types that its rows need not have.
+    of CSV, JSON and Excel files, of pandas frames, or of folders named like `site=1`, find out types by themselves; of
+    a query with a pivot; and of one of SQLite's, whose columns state types that its rows need not have.
 Requires
     Readers that go by DuckDB's names; an extension may have others.
 Relies on
@@ -12,11 +12,12 @@ Proof
     Such a reader looks into the rows whenever the view is read. One row with "abc" makes a column of numbers one of
     texts: `protect` then refuses its bounds, a question that was good is refused, and a table that was protected is
     refused for its other types. All of that can be seen for nothing. One person in a folder `site=abc` beside `site=1`
-    does the same. What `query` and `query_table` read, and a path that is calculated, cannot be seen. In SQLite a row
-    with "abc" stays in a column of numbers, and every release would fail, after its charge. Where a pattern names no
-    folder, or a path a file, folders have the names that are written. A view that is named in another one, or a macro
-    in a view, is in the text by its name; each text is looked for names until no new one is found. Texts and names are
-    told from the rest of a view by their quotes, whatever quotes and parentheses are in them.
+    does the same, and so does one with a new value that a query makes a column of by PIVOT. What `query` and
+    `query_table` read, and a path that is calculated, cannot be seen. In SQLite a row with "abc" stays in a column of
+    numbers, and every release would fail, after its charge. Where a pattern names no folder, or a path a file, folders
+    have the names that are written. A view that is named in another one, or a macro in a view, is in the text by its
+    name; each text is looked for names until no new one is found. Texts and names are told from the rest of a view by
+    their quotes, whatever quotes and parentheses are in them.
 Rounding
     None.
 Source
@@ -27,6 +28,7 @@ Mutant
     test_a_view_that_guesses_types_is_refused.
     files-after-from-alone: a file that a join begins with, or that stands behind a comma, is taken; killed by
     test_a_view_that_guesses_types_is_refused.
+    columns-by-rows: a query with a pivot is taken; killed by test_a_pivot_is_taken_in_a_view_alone.
     rows-of-any-type: a table of SQLite's is taken; killed by test_a_table_of_sqlite_is_refused.
     folders-by-their-names: a path that names a folder is taken for a file; killed by
     test_a_view_that_guesses_types_is_refused.
@@ -56,6 +58,8 @@ CALLS = re.compile(
     re.IGNORECASE,
 )
 """The readers that find out types, and what reads a text as a query or as the name of a table."""
+PIVOT = re.compile(r"\bpivot(?:_wider)?\b", re.IGNORECASE)
+"""A step whose columns may be values of rows; in a view or a macro DuckDB takes it with a list of these alone."""
 STATED = re.compile(r"\bauto_detect\W+false\b", re.IGNORECASE)
 READS = re.compile(r"\b(read_\w+|parquet_scan)\"?\s*\(", re.IGNORECASE)
 IN_FOLDERS = re.compile(r"[*?\[].*[/\\]|\*\*", re.DOTALL)
@@ -89,15 +93,19 @@ def check_views(table: ir.Table, raw: Any, known: Collection[Relation]) -> None:
             "view, write read_csv('visits.csv', auto_detect = false, columns = {'person': 'BIGINT'}), and of folders "
             "read_parquet('visits/*/*.parquet', hive_types_autocast = false)."
         )
-        cure += " Copy a table of SQLite's, CREATE TABLE visits AS FROM lite.visits."
-        got = "a view or a query that guesses them from rows, or a table of SQLite's"
+        cure += " Copy a table of SQLite's, CREATE TABLE visits AS FROM lite.visits. Make a view of a PIVOT."
+        got = "a view or a query that guesses them from rows, a PIVOT in a query, or a table of SQLite's"
         raise InvalidParameter(expected("columns whose types are stated", "data", got, cure))
 
 
 def takes_types_from_rows(
     table: ir.Table, known: Iterable[Relation], macros: Mapping[str, str], loose: Collection[str] = ()
 ) -> bool:
-    """Whether a table is made of something that a reader finds out the types of, or of a `loose` database."""
+    """Whether a table is made of something that a reader finds out the types of, or of a `loose` database; or of a
+    query with a pivot.
+    """
+    if any(PIVOT.search(QUOTED.sub("''", query)) for query in queries_of(table)):
+        return True
     every = list(known)
     texts = texts_of(table, every, macros)
     if are_named(loose, texts) or any(place[0] in loose for place in written(table, every)):
