@@ -89,6 +89,16 @@ def test_a_view_is_read_once_by_a_statement() -> None:
     assert read == [1, 2]
 
 
+def test_a_view_that_a_statement_names_once_is_not_kept_for_it() -> None:
+    backend = connection()
+    backend.con.execute("CREATE VIEW seen AS SELECT person FROM words")
+    table = dp.protect(backend.table("seen"), unit="person", max_rows=1, budget=dp.Budget(epsilon=1), name="v")
+    plan = plan_of(table.count(), epsilon=1)
+    engine = DuckDB(backend.table("seen"), None)
+    statement = engine.statement(plan)
+    assert " AS NOT MATERIALIZED " in engine._full_statement(plan.query.declaration, statement)
+
+
 LISTS = {
     "split": "regexp_split_to_table(codes, ',') AS code FROM read_parquet('{}')",
     "subscripts": "generate_subscripts(string_split(codes, ','), 1) AS code FROM read_parquet('{}')",

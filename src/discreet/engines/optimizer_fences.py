@@ -76,14 +76,17 @@ def with_rows_first(rows: str, statement: str, *, name: str = f'"{ROWS}"', fence
 
 def with_scans(tables: Mapping[str, str], statement: str, once: Container[str] = ()) -> str:
     """A statement with tables written out before it, so that nothing of them is left in a connection; those `once` are
-    read once, however often it names them.
+    read once, however often it names them. One that it names once is not kept for it, which takes time and memory.
 
     >>> with_scans({"t": "SELECT 1 AS x"}, "SELECT x FROM t")
     'WITH "t" AS NOT MATERIALIZED (SELECT 1 AS x) SELECT x FROM t'
     """
-    how = {name: "MATERIALIZED" if name in once else "NOT MATERIALIZED" for name in tables}
-    written = ", ".join(f'"{name}" AS {how[name]} ({sql})' for name, sql in tables.items())
     rest = statement.removeprefix("WITH ")
+    whole = "".join([*tables.values(), statement])
+    # What stands in an expression of the statement's own, DuckDB may write out wherever that is named.
+    kept = {name for name in tables if name in once and (rest != statement or whole.count(f'"{name}"') > 1)}
+    how = {name: "MATERIALIZED" if name in kept else "NOT MATERIALIZED" for name in tables}
+    written = ", ".join(f'"{name}" AS {how[name]} ({sql})' for name, sql in tables.items())
     return f"WITH {written}{', ' if rest != statement else ' '}{rest}"
 
 
