@@ -20,6 +20,8 @@ from discreet.curator import transaction
 from discreet.curator.transaction import once
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED, UNCHARGED
+from discreet.errors import LedgerError
+from discreet.ledger.budget import Budget
 from discreet.query.table import PrivateTable
 
 Ask = Callable[[PrivateTable, Path], Any]
@@ -121,6 +123,23 @@ def test_who_waited_for_a_failure_is_told_and_pays_nothing(
     assert not transaction._turns
     table.count().release(epsilon=0.5)  # who asks again, and knows, pays again
     assert table.budget.spent.epsilon == 1
+
+
+@pytest.mark.parametrize("ask", ["plain", "k-means"], indirect=True)
+def test_a_ledger_that_fails_after_the_charge_says_that_it_stays(
+    ask: Ask, hidden: Hidden, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is full, say: its own words are of what it was asked last, which is to keep the answer."""
+    table, words = hidden(), "Expected room for the ledger, got none.\nHint: make room."
+
+    def full(*_: object) -> None:
+        raise LedgerError(words)
+
+    monkeypatch.setattr(Budget, "_commit", full)
+    with pytest.raises(LedgerError) as told:
+        ask(table, tmp_path)
+    assert str(told.value) == f"{words} The charge stays spent."
+    assert table.budget.spent.epsilon > 0
 
 
 def test_who_waited_for_a_refusal_asks_for_itself(hidden: Hidden) -> None:

@@ -30,6 +30,9 @@ KEPT = "There is one where the curator's program has logging.basicConfig(filenam
 FAILED = f"{FAILURE}\nHint: the charge stays spent. Ask the curator to look at the log before you try again. {KEPT}"
 UNCHARGED = f"{FAILURE}\nHint: nothing was charged. Ask the curator to look at the log, and try again. {KEPT}"
 
+SPENT = " The charge stays spent."
+"""What a refusal of the ledger says after a charge, which it knows nothing of."""
+
 MOST_DIGITS = 10**38 - 1
 """The largest integer of an answer's decimals."""
 
@@ -123,7 +126,7 @@ def _without_frames(problem: BaseException, *, charged: bool) -> BaseException:
         problem.__cause__ = problem.__context__ = None
         return problem.with_traceback(None)
     if isinstance(problem, LedgerError):  # of the record of what was spent, which holds nothing of rows
-        return LedgerError(str(problem))
+        return LedgerError(str(problem).removesuffix(SPENT) + (SPENT if charged else ""))
     if type(problem) is RuntimeError and str(problem) == INTERRUPTED:
         return KeyboardInterrupt()
     if not isinstance(problem, EngineError):  # of which the cause is in the log

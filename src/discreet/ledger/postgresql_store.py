@@ -176,7 +176,7 @@ class PostgreSQLStore:
         said = self._connection.execute("COMMIT").statusmessage
         if said != "COMMIT":
             raise LedgerError(
-                expected("a commit", "ledger", f"{self.path} ({said})", "ask again; nothing was charged.")
+                expected("a commit", "ledger", f"{self.path} ({said})", "nothing was recorded; ask again.")
             )
 
     def _roll_back(self) -> None:
