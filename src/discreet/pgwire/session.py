@@ -75,7 +75,8 @@ class Session:
             try:
                 await self._work
             except asyncio.CancelledError:
-                if not self._canceled:
+                own = asyncio.current_task()
+                if not self._canceled or (own is not None and own.cancelling()):  # the server's end goes first
                     raise
                 self._canceled = False
                 await self._fail(message, Refused(CANCELED, "Expected an answer, got a request to cancel it."))
