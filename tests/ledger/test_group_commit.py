@@ -144,6 +144,28 @@ def test_the_lead_is_passed_on() -> None:
     assert not book.together._has_leader
 
 
+@pytest.mark.parametrize("place", ["_serve", "islice"])
+def test_a_leader_that_fails_takes_no_ledger_with_it(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """It has no memory left, say, at a line between two transactions: whoever waits, or comes then, waited for ever."""
+    book, plain = Book(), getattr(group_commit, place)
+    others = book.waiting("a")
+
+    def failing(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(group_commit, place, failing)
+    with pytest.raises(MemoryError):
+        book.run(partial(book.write, "b"), alone=True)
+    monkeypatch.setattr(group_commit, place, plain)
+    if place == "_serve":
+        assert (others[0].is_done, type(others[0].failed)) == (True, LedgerError)
+    else:  # it has the lead now, and its thread is there in general
+        book.together._lead(SharedTransaction(book.transaction, lambda: book.mark), others[0])
+    assert not book.together._has_leader
+    assert book.run(partial(book.write, "c"), alone=True) == len(book.lasting)
+    assert book.lasting == ["a", "c"][place == "_serve" :]
+
+
 def test_one_inside_of_another_is_refused() -> None:
     book = Book()
     with pytest.raises(LedgerError, match="one charge at a time"):

@@ -16,7 +16,9 @@ Proof
     to the thread whose step is in front, under the same guard, or to nobody if the queue is empty. So there is one
     leader as long as there is a queue, and each step is taken once. Where a transaction fails in a step, all of it is
     undone, and each step has a transaction of its own then; where it fails as it begins or ends, each step is told so,
-    and none is tried again, since it is not known whether a commit that failed has happened.
+    and none is tried again, since it is not known whether a commit that failed has happened. Where who leads fails
+    outside of a transaction, for lack of memory, the lead is given on all the same, and the threads of steps that it
+    had taken are told: a step is one that failed until its outcome is set.
 Rounding
     None.
 Source
@@ -26,6 +28,8 @@ Mutant
     test_nobody_hears_of_what_is_undone.
     refusals-spread: one that is refused takes the others with it; killed by test_a_refusal_is_one_s_own.
     lead-is-kept: who ends gives the lead to nobody; killed by test_the_lead_is_passed_on.
+    lead-is-lost: a step that nobody served is taken for one that may lead; killed by
+    test_a_leader_that_fails_takes_no_ledger_with_it.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from discreet.errors import DiscreetError, LedgerError, expected
@@ -42,6 +47,11 @@ T = TypeVar("T")
 
 MOST = 200
 """So many steps are in one transaction at most, so that nobody waits for many."""
+
+NOT_SERVED = expected(
+    "a ledger that is served", "thread", "one that failed", "ask again; its entry says whether a charge was made."
+)
+"""Of a step whose leader had no memory left, say, before the outcome was set."""
 
 
 class Waiting:
@@ -53,7 +63,7 @@ class Waiting:
         self.step, self.alone = step, alone
         self.is_done = False
         self.returned: Any = None
-        self.failed: BaseException | None = None
+        self.failed: BaseException | None = LedgerError(NOT_SERVED)
         self.wake = threading.Lock()
         """Held until the step is done, or its thread is to lead."""
         self.wake.acquire()
@@ -95,21 +105,34 @@ class Together:
         return found
 
     def _lead(self, turn: SharedTransaction, mine: Waiting) -> None:
-        """Serves the queue until the own step is done, and gives the lead on."""
-        while not mine.is_done:
+        """Serves the queue until the own step is done, and gives the lead on, whatever happens."""
+        try:
+            while not mine.is_done:
+                with self._guard:
+                    some = list(islice(self._queue, MOST))
+                    for _ in some:
+                        self._queue.popleft()
+                self._transact(turn, some, mine)
+        finally:
             with self._guard:
-                some = [self._queue.popleft() for _ in range(min(len(self._queue), MOST))]
+                if not mine.is_done and mine in self._queue:
+                    self._queue.remove(mine)
+                if self._queue:
+                    self._queue[0].wake.release()
+                else:
+                    self._has_leader = False
+
+    def _transact(self, turn: SharedTransaction, some: list[Waiting], mine: Waiting) -> None:
+        """Serves some, and lets their threads go on."""
+        try:
             self._serving = threading.get_ident()
             _serve(turn, some)
+        finally:
             self._serving = None
             for one in some:
+                one.is_done = True
                 if one is not mine:
                     one.wake.release()
-        with self._guard:
-            if self._queue:
-                self._queue[0].wake.release()
-            else:
-                self._has_leader = False
 
 
 def _serve(turn: SharedTransaction, waiting: list[Waiting]) -> None:
@@ -128,7 +151,7 @@ def _serve(turn: SharedTransaction, waiting: list[Waiting]) -> None:
             return
         outcomes = [(None, error)] * len(waiting)
     for one, (returned, failed) in zip(waiting, outcomes, strict=True):
-        one.returned, one.failed, one.is_done = returned, failed, True
+        one.returned, one.failed = returned, failed
 
 
 def _stepped(turn: SharedTransaction, one: Waiting) -> tuple[Any, BaseException | None]:
