@@ -50,6 +50,16 @@ def modes(folder: Path) -> set[int]:
     return {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir() if file.is_file()}
 
 
+def test_a_current_folder_that_is_gone_is_said_in_words(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = folder / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(LedgerError, match="Expected a current folder that exists, got ledger='spent.db'"):
+        absolute("spent.db")
+    assert absolute(str(folder / "spent.db")) == str(folder / "spent.db")
+
+
 def test_ledgers_and_all_that_belongs_to_them_are_for_their_owner(folder: Path) -> None:
     before = os.umask(0)
     try:

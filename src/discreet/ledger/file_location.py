@@ -48,7 +48,11 @@ def absolute(path: object) -> str:
     if not isinstance(text, str) or not text or "\0" in text or text == ":memory:":
         raise InvalidParameter(expected("the path of a file", "ledger", path, cure))
     path_of("ledger", text)
-    name = str(path_of("ledger", os.path.realpath(text)))
+    try:
+        name = str(path_of("ledger", os.path.realpath(text)))
+    except FileNotFoundError:
+        cure = "change to a folder that exists, or give the whole path of the ledger."
+        raise LedgerError(expected("a current folder that exists", "ledger", path, cure)) from None
     if name.endswith(COMPANIONS):
         cure = "write another name, such as ledger='spent.db': SQLite deletes files of this name beside another one."
         raise InvalidParameter(expected("a name that SQLite gives to no file of its own", "ledger", path, cure))
