@@ -55,7 +55,7 @@ def test_a_current_folder_that_is_gone_is_said_in_words(folder: Path, monkeypatc
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with pytest.raises(LedgerError, match="Expected a current folder that exists, got ledger='spent.db'"):
+    with pytest.raises(LedgerError, match=r"Expected a current folder that exists, got ledger='spent\.db'"):
         absolute("spent.db")
     assert absolute(str(folder / "spent.db")) == str(folder / "spent.db")
 

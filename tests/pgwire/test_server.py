@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dp
+import pg_sockets
 from certificates import own_certificate
 from discreet.pgwire.framing import CancelRequest
 from discreet.pgwire.server import PgServer, serve_pg
@@ -219,6 +222,27 @@ def test_only_who_knows_the_secret_cancels(service: StubService) -> None:
     assert canceled == []
     server._cancel(CancelRequest(process_id=7, secret_key=b"mine"))
     assert canceled == ["own"]
+
+
+def test_a_request_to_cancel_does_not_keep_a_server_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both come at once: the end was taken for the request, the session went on, and the server waited for it."""
+    close, service = PgServer.close, StubService(delay=30.0)
+
+    def closed(server: PgServer) -> None:
+        for session in server._sessions.values():
+            session.cancel()
+        close(server)
+
+    monkeypatch.setattr(PgServer, "close", closed)
+    monkeypatch.setattr(pg_sockets, "SECONDS", 20)
+    with ExitStack() as stack:
+        with running(service) as port:
+            client = stack.enter_context(RawClient(port))
+            client.send(query("SELECT COUNT(*) FROM people"))
+            end = time.monotonic() + 20
+            while not service.jobs and time.monotonic() < end:
+                threading.Event().wait(0.01)
+        assert state(client.until("Z")) == "57P01"
 
 
 def test_broken_streams_end_their_own_connection_alone(port: int) -> None:

@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pg_sockets
 from depth import examples
 from discreet.pgwire.framing import Sync
 from discreet.pgwire.message_stream import MessageStream
-from discreet.pgwire.server import PgServer
 from discreet.pgwire.session import Session
 from pg_sockets import (
     FLUSH,
@@ -239,27 +237,6 @@ def test_a_statement_is_canceled_and_stays_charged() -> None:
         assert state(found) == "57014"
         assert float(service.table.budget.spent.epsilon) == pytest.approx(0.1)
         assert letters(client.ask(query("SELECT 1"))) == "TDCZ"
-
-
-def test_a_request_to_cancel_does_not_keep_a_server_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both come at once: the end was taken for the request, the session went on, and the server waited for it."""
-    close, service = PgServer.close, StubService(delay=30.0)
-
-    def closed(server: PgServer) -> None:
-        for session in server._sessions.values():
-            session.cancel()
-        close(server)
-
-    monkeypatch.setattr(PgServer, "close", closed)
-    monkeypatch.setattr(pg_sockets, "SECONDS", 20)
-    with ExitStack() as stack:
-        with running(service) as port:
-            client = stack.enter_context(RawClient(port))
-            client.send(query("SELECT COUNT(*) FROM people"))
-            end = time.monotonic() + 20
-            while not service.jobs and time.monotonic() < end:
-                threading.Event().wait(0.01)
-        assert state(client.until("Z")) == "57P01"
 
 
 @pytest.mark.parametrize("asked", [query("SELECT 1"), query("SELECT nothing FROM people"), parse("SELECT 1") + SYNC])
