@@ -13,6 +13,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
+from discreet.answers.table_exports import FARTHEST
 from discreet.distinct_values.count_distinct import DistinctReading, priced_count
 from discreet.engines.unit_value_pairs import UNIT, VALUE
 from discreet.errors import InvalidQuery
@@ -143,6 +144,15 @@ def test_nearly_all_of_epsilon_finds_them_all() -> None:
     assert repr(found) == "<at least 4 values of 'code' (95 %)>"
     stated = protected().count_distinct("code", epsilon=10**4, max_values=1)
     assert (stated.value, stated.limit) == (3, 1)
+
+
+def test_noise_beyond_64_bits_is_a_row_as_well() -> None:
+    """At such a price about half of all numbers are beyond them, on either side."""
+    answers = [protected().count_distinct("code", epsilon=Fraction(1, 10**40), max_values=1) for _i in range(60)]
+    rows = [answer.to_pyarrow().to_pylist()[0] for answer in answers]
+    assert {row["value"] for row in rows} == {FARTHEST, -FARTHEST}
+    assert all(row["value_low"] <= row["value"] for row in rows)
+    assert {answer.value > 0 for answer in answers} == {True, False}
 
 
 def test_it_is_charged_once_and_remembered() -> None:

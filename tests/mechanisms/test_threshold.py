@@ -168,6 +168,9 @@ def test_intervals_of_extremes() -> None:
     low, high = Threshold(epsilon=1e-9, delta=0.5).interval([Threshold(epsilon=1e-9, delta=0.5).threshold, 2**60])
     assert low[0] == 1
     assert low[1] <= 2**60 - 10**9 <= 2**60 + 10**9 <= high[1]
+    for rare in (1e-19, 1e-50, 1e-100):  # no count of 64 bits is ever shown
+        low, high = Threshold(epsilon=rare, delta=1e-5).interval([1, 2**60])
+        assert (low.tolist(), bool((high >= 2**61).all())) == ([1, 1], True)
     for bad in (0, 1, math.nan, "most"):
         with pytest.raises(InvalidParameter, match="Hint: "):
             mechanism.interval([20], bad)

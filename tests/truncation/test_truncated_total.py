@@ -14,6 +14,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
+from discreet.answers.table_exports import FARTHEST
 from discreet.ledger.ledger import stated_guarantee
 from discreet.mechanisms.contribution_limit_selection import CountsUnderLimits
 from discreet.mechanisms.race_to_the_top import RaceToTheTop
@@ -23,7 +24,7 @@ from discreet.query.table import PrivateTable
 from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import binomial_p
 from discreet.truncation.truncated_total import MOST, PARTS, priced_total
-from discreet.truncation.truncated_total_release import FARTHEST, FULL, NOISY, SHORT, TotalReading
+from discreet.truncation.truncated_total_release import FULL, NOISY, SHORT, TotalReading
 
 DATA = pa.table(
     {

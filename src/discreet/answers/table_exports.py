@@ -21,6 +21,19 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+FARTHEST = 2**63 - 1
+"""Noisy whole numbers stand at 64 bits in a table."""
+
+
+def within_64_bits(number: float) -> int:
+    """A whole number as a table has it.
+
+    >>> within_64_bits(12), within_64_bits(-(2**70))
+    (12, -9223372036854775807)
+    """
+    return max(-FARTHEST, min(int(number), FARTHEST))
+
+
 def comma_separated(table: pa.Table) -> str:
     r"""A table as comma-separated values, with a line of names.
 

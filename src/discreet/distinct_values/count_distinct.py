@@ -34,7 +34,7 @@ import pyarrow as pa
 
 from discreet.answers.receipt import Receipt
 from discreet.answers.stored_answers import whole_texts
-from discreet.answers.table_exports import TableExports
+from discreet.answers.table_exports import TableExports, within_64_bits
 from discreet.engines.unit_value_pairs import UNIT, VALUE, value_pairs
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
@@ -100,8 +100,8 @@ class DistinctValues(TableExports, ReleasedNames):
 
     def to_pyarrow(self, confidence: object = CONFIDENCE) -> pa.Table:
         """One row: the limit, the noisy number, and the ends of its interval, which has no upper one."""
-        low = min(self.at_least(confidence), self.value)  # the number may be below 0
-        row = {LIMIT: self.limit, "value": self.value, "value_low": low, "value_high": math.inf}
+        value, low = map(within_64_bits, (self.value, min(self.at_least(confidence), self.value)))  # it may be below 0
+        row = {LIMIT: self.limit, "value": value, "value_low": low, "value_high": math.inf}
         return pa.Table.from_pylist([row], SHAPE)
 
     def __repr__(self) -> str:

@@ -153,12 +153,12 @@ class Threshold(HasLoss):
             cure = "give what .release returned."
             raise InvalidParameter(expected("noisy counts", "noisy", f"<{exact.dtype}>", cure))
         wanted, shown = confidence_level(confidence), exact.astype(np.int64)
-        half = DiscreteLaplace.of_scale(self.scale).quantile(wanted)
+        half = min(DiscreteLaplace.of_scale(self.scale).quantile(wanted), LARGEST)  # no count is larger
         missed, scale = float(1 - wanted) / 2, float(self.scale)
-        odds, q = np.exp((self.threshold - shown) / scale), math.exp(-1 / scale)
+        odds, q = np.exp((min(self.threshold, LARGEST) - shown) / scale), math.exp(-1 / scale)
         root = np.sqrt(np.maximum((1 + q) ** 2 - 4 * q * odds / missed, 0))
         below = scale * np.log(2 / (missed * (1 + q + root)))
-        low = shown + 1 - np.ceil(below * (1 + SLACK) + SLACK).astype(np.int64)
+        low = shown + 1 - np.ceil(np.minimum(below * (1 + SLACK) + SLACK, LARGEST)).astype(np.int64)
         return np.where(odds * (1 + SLACK) > missed, 1, np.maximum(low, 1)), shown + half
 
     @with_usage_hint(".release([120, 3])")

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from discreet.answers.receipt import Receipt
 from discreet.answers.stored_answers import whole_texts
-from discreet.answers.table_exports import TableExports
+from discreet.answers.table_exports import TableExports, within_64_bits
 from discreet.errors import InvalidParameter, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
 from discreet.guesses.answer_words import AT_LEAST, ReleasedNames
@@ -25,8 +25,6 @@ from discreet.truncation.pair_totals import totals_of_pairs
 
 FULL = 2**61
 """The largest total, in parts, to which noise is added."""
-FARTHEST = 2**63 - 1
-"""Noisy whole numbers stand at 64 bits in a table."""
 LIMIT, NOISY = "limit", "total"
 AUTO, RACE = "auto", "race"
 """The ways in which a limit is found."""
@@ -105,7 +103,7 @@ class TruncatedTotal(TableExports, ReleasedNames):
         low = min(self.at_least(confidence), self.value)  # the race may be won otherwise at 95 %, or noise be below 0
         row = {LIMIT: self.limit, "value": self.value, "value_low": low, "value_high": math.inf}
         if self._reading.parts == 1:
-            row |= {name: max(-FARTHEST, min(int(row[name]), FARTHEST)) for name in ("value", "value_low")}
+            row |= {name: within_64_bits(row[name]) for name in ("value", "value_low")}
         return pa.Table.from_pylist([row], self._reading.shape)
 
     def __repr__(self) -> str:
