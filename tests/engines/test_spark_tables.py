@@ -58,4 +58,13 @@ def test_rows_that_are_drawn_are_refused() -> None:
     assert spark_tables._draws(part("Filter", part("Less", name, rand), of_plan=True))
     assert spark_tables._draws(part("Sample", of_plan=True))
     assert not spark_tables._draws(part("Project", part("Alias", name), part("Column"), of_plan=True))
-    assert not spark_tables._draws(part("Aggregate", part("First", random=True), of_plan=True))
+    first = part("AggregateExpression", part("First", random=True))
+    assert not spark_tables._draws(part("Aggregate", first, of_plan=True))
+    assert spark_tables._draws(part("Aggregate", part("Alias", part("Add", first, rand)), of_plan=True))
+
+
+def test_views_that_later_leave_rows_out_are_refused() -> None:
+    """Only of a view that did when it was protected are the rows found first."""
+    leaves_out = PROTECTED._replace(keeps_rows=False)
+    assert changed_table_refusal(PROTECTED, leaves_out) == changed_table_refusal(leaves_out, leaves_out) == ""
+    assert "Expected a view that leaves out no row, as protected" in changed_table_refusal(leaves_out, PROTECTED)

@@ -55,12 +55,11 @@ class Spark(Connected):
         super().__init__(backend, raw, session)
         self._written, self._protected = "", Meaning((), {})
         """Its SQL, and what that stood for when it was protected."""
-        self._keeps_rows = True
         self._footers = spark_files.Footers()
         words = hide_failure_details(self._settled, charged=False)
         if words:
             raise InvalidParameter(words)
-        if not self._keeps_rows:
+        if not self._protected.keeps_rows:
             self._find_rows_first()
 
     def script(self, plan: Plan) -> str:
@@ -158,7 +157,6 @@ class Spark(Connected):
                 self._raw = spark_tables.qualified(session, self._raw, self._to_sql)
                 self._written = self._to_sql(self._raw)
                 self._protected = spark_tables.meaning_now(session, self._written)
-                self._keeps_rows = spark_tables.keeps_rows(session, self._written)
                 words = spark_tables.unsettled(self._protected) or self._without_far_moments(session)
             return words
 

@@ -3,7 +3,7 @@
 Claim
     Where `changed_table_refusal` says nothing, the columns that a table was protected with have the types that they had
     then, and each name in its SQL stands for a table of the same catalog and database, or for a temporary view, as it
-    did then; and no part of it gives random values, or a sample.
+    did then; and no part of it gives random values, or a sample. It leaves out no row if it left out none then.
 Requires
     That nobody makes, drops or moves a table or view while a statement is being read.
 Relies on
@@ -14,13 +14,17 @@ Proof
     one, in their order, and so are the types of its columns, collations included. Spark says of each expression whether
     it gives the same for the same row. Where one does not, a statement that reads the table twice weights a unit down
     by the number of other rows than those that it adds (`random_rows`). Functions of what comes first in a group, and
-    of the name of a row's file, are let be.
+    of the name of a row's file, are let be. Rows of what leaves some out are found before any condition is tried, which
+    is decided when it is protected (`optimizer_fences`).
 Rounding
     None.
 Source
     Spark 4.0: SessionCatalog.lookupRelation, ResolveRelations.
 Mutant
     rows-of-spark-are-drawn: random values are taken; killed by test_rows_that_are_drawn_are_refused.
+    groups-of-spark-are-drawn: those beside aggregates are taken; killed by test_rows_that_are_drawn_are_refused.
+    views-later-leave-rows-out: a view may leave out rows later; killed by
+    test_views_that_later_leave_rows_out_are_refused.
     other-types-of-spark-stay: only the names are compared; killed by test_other_types_are_refused.
     names-of-spark-move: only the types are compared; killed by test_other_tables_are_refused.
 """
@@ -40,10 +44,13 @@ from discreet.errors import expected
 STATED = "__CHAR_VARCHAR_TYPE_STRING"
 """Where Spark keeps the type of a column that was made as char(n), whose texts it fills up with blanks."""
 
-OF_ORDER = ("Aggregate", "Window")
-"""Parts of a plan whose functions Spark takes for random where they depend on an order."""
-OF_FILES = ("InputFileName", "InputFileBlockStart", "InputFileBlockLength")
-"""Functions that Spark takes for random, and that give the same each time."""
+NOT_DRAWN = {
+    *("AggregateExpression", "InputFileName", "InputFileBlockStart", "InputFileBlockLength"),
+    *("ScalarSubquery", "ListQuery", "Exists"),
+}
+"""What Spark may take for random: aggregates that depend on an order, and the places of rows in files. The plans of
+sub-queries are looked at by themselves.
+"""
 
 
 class Meaning(NamedTuple):
@@ -57,6 +64,8 @@ class Meaning(NamedTuple):
     """Names of columns that Spark takes for one."""
     is_drawn: bool = False
     """Whether it has other rows each time that it is read."""
+    keeps_rows: bool = True
+    """Whether it leaves out no row of what it names: stored tables, and views that only compute."""
 
 
 def meaning_now(session: Any, written: str) -> Meaning:
@@ -70,7 +79,7 @@ def meaning_now(session: Any, written: str) -> Meaning:
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 (Java)
     names = tuple(str(one.toString()) for one in _aliases(plan))
     parts = (part for one in (plan, *each(plan.subqueriesAll())) for part in _nodes(one))
-    return Meaning(names, dict(fields), twice, any(map(_draws, parts)))
+    return Meaning(names, dict(fields), twice, any(map(_draws, parts)), all(map(_keeps_rows, _nodes(plan))))
 
 
 def folded(name: str) -> str:
@@ -93,6 +102,8 @@ def changed_table_refusal(now: Meaning, protected: Meaning) -> str:
     for name, kind in protected.types.items():
         if now.types.get(name) != kind:
             return expected(f"a column {name!r} of type {kind}, as protected", "type", now.types.get(name), cure)
+    if protected.keeps_rows and not now.keeps_rows:
+        return expected("a view that leaves out no row, as protected", "view", "one with a condition or a join", cure)
     return ""
 
 
@@ -120,12 +131,6 @@ def _qualified(session: Any, table: ops.DatabaseTable, to_sql: Callable[[ir.Tabl
     return table.copy(namespace=ops.Namespace(*places))
 
 
-def keeps_rows(session: Any, written: str) -> bool:
-    """Whether what the SQL of a table names leaves out no row: stored tables, and views that only compute."""
-    plan = session.sql(written)._jdf.queryExecution().analyzed()  # noqa: SLF001 (Java)
-    return all(map(_keeps_rows, _nodes(plan)))
-
-
 def _keeps_rows(node: Any) -> bool:
     """Whether a part of a plan reads all rows of what this session, and no other server, reads, or hands them on."""
     kind = node.getClass().getSimpleName()
@@ -136,15 +141,15 @@ def _keeps_rows(node: Any) -> bool:
 
 
 def _draws(node: Any) -> bool:
-    """Whether a part of a plan may give other rows each time; aggregates as of what comes first in a group do not."""
-    kind = node.getClass().getSimpleName()
-    if node.deterministic() or kind in OF_ORDER:  # most are, and each call of Java's takes its time
-        return bool(kind == "Sample")
+    """Whether a part of a plan may give other rows each time."""
+    if node.deterministic():  # most are, and each call of Java's takes its time
+        return bool(node.getClass().getSimpleName() == "Sample")
     return any(map(_is_random, each(node.expressions())))
 
 
 def _is_random(value: Any) -> bool:
-    if value.deterministic() or value.getClass().getSimpleName() in OF_FILES:
+    """Whether an expression may; Spark has no random values in what an aggregate is of."""
+    if value.deterministic() or value.getClass().getSimpleName() in NOT_DRAWN:
         return False
     inner = [one for one in each(value.children()) if not one.deterministic()]
     return any(map(_is_random, inner)) if inner else True
