@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from discreet.engines.spark_files import far_moments, far_when_stored, guess_refusal, pattern_refusal, reader_refusal
+from discreet.engines.spark_parquet_types import NO_TYPE
 
 WHOLE_NUMBERS = ["tinyint", "smallint", "int", "bigint"]
 
@@ -131,6 +133,27 @@ def test_texts_and_decimals_of_parquet_that_are_others() -> None:
         kinds = ["date", *moments, *texts, *decimals]
         assert [kind for kind in kinds if not far_when_stored("parquet", held, {"a": kind})] == taken, form
     assert not far_when_stored("parquet", [("a", "optional group a {")], {"a": "array<int>", "b": "string"})
+
+
+def test_parts_of_columns_of_parquet_that_are_others() -> None:
+    """A day in a structure is no moment, either; nor is a text that is missing in all rows one."""
+
+    def read(told: str, of: str) -> bool:
+        return not far_when_stored("parquet", [("a", told)], {"A": of})
+
+    def nested(**parts: object) -> str:
+        return json.dumps({"type": "struct", "fields": [{"name": name, "type": of} for name, of in parts.items()]})
+
+    moment = nested(at="timestamp_ntz", more="string")
+    assert read(nested(At="timestamp_ntz"), moment)
+    assert read(nested(other="date"), moment)
+    for told in (nested(at="date"), nested(at="timestamp_ntz", AT="timestamp_ntz"), "optional int32 a", NO_TYPE):
+        assert not read(told, moment)
+    held = {"type": "map", "keyType": "string", "valueType": {"type": "array", "elementType": "date"}}
+    assert read(nested(m=held), nested(m=held))
+    assert not read(nested(m=held), nested(m={**held, "valueType": {"type": "array", "elementType": "timestamp"}}))
+    forms = ("binary a", "fixed_len_byte_array(4) a", "int32 a (UNKNOWN)")
+    assert [read(f"optional {form}", "binary") for form in forms] == [True, True, False]
 
 
 def test_columns_of_a_file_that_spark_takes_for_one() -> None:

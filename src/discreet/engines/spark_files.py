@@ -18,11 +18,10 @@ Proof
     raises for some: a column that a footer has in another type than the relation is left out, but for numbers read as
     numbers, and texts as texts. Of a JSON number such as 1e600000000 all digits are written out to make it a decimal,
     for which there may be no time or memory; other types are read without. A column whose own plan reads one is left
-    out; so are all where that cannot be seen: behind a cache, or a sub-query. Of 32 bits of Parquet Spark gives the
-    last 8 or 16 to a column of so many, and passes over the row groups in which the whole numbers are none of those
-    that are asked for: one row of a group brings back all others of it. Of other types than a column's it fails on each
-    file, and a writer may choose them by the rows: a text that is missing everywhere has none. Both are left out, and
-    so are columns of a file that differ by case alone, of which Spark reads none. A line of CSV with more columns than
+    out; so are all where that cannot be seen: behind a cache, or a sub-query. Columns of Parquet in other types than
+    Spark reads (`spark_parquet_types`) are left out, and so are columns of a file that differ by case alone, of which
+    Spark reads none. By the last bits of numbers, row groups are passed over in which the whole numbers are none of
+    those that are asked for: one row of a group brings back all others of it. A line of CSV with more columns than
     `maxColumns` raises; XML, and JSON of many lines, take the records after a bad one with it; FAILFAST raises for one,
     and a rebase mode EXCEPTION for one day of long ago, whatever the session's own mode is. A pattern of JSON's days
     that Spark does not know raises at the first text that it is for, and so it does for a text of ours. Without a
@@ -35,8 +34,7 @@ Source
     Spark 4.0: ParquetRowConverter, OrcDeserializer, AvroDeserializer, JacksonParser, UnivocityParser,
     FilePartitionReader.
 Mutant
-    days-read-as-moments, other-types-of-orc: the type that a file has is not asked; killed by
-        test_types_of_files_that_are_read_as_others.
+    other-types-of-orc: the type that a file has is not asked; killed by test_types_of_files_that_are_read_as_others.
     far-moments-of-orc-are-read: ORC's moments are taken for harmless; killed by test_moments_that_may_be_far.
     decimals-of-json-are-read: those are taken for harmless; killed by test_decimals_of_json_are_left_out.
     days-of-long-ago-raise: rebase modes of the reader are let be; killed by test_readers_that_one_row_can_stop.
@@ -48,42 +46,28 @@ Mutant
     readers-pass-over-rows: the reader's own options are let be; killed by test_readers_that_one_row_can_stop.
     last-bits-of-numbers: numbers of 32 bits are read by their last ones; killed by
         test_numbers_of_parquet_that_are_read_as_others.
-    texts-of-no-type, decimals-of-more-digits: a text, or a decimal, is taken for one in each file; killed by
-        test_texts_and_decimals_of_parquet_that_are_others.
 """
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from discreet.engines.spark_parquet_types import (
+    MILLISECONDS,
+    NESTED,
+    TEXTS,
+    Types,
+    fits,
+    form_of,
+    parquet_types,
+    told_type,
+)
 from discreet.engines.spark_tables import each
 from discreet.errors import expected
 
-MILLISECONDS = re.compile(r"TIMESTAMP\(MILLIS|TIMESTAMP_MILLIS")
 NUMBERS = {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double"}
-TEXTS = ("string", "char", "varchar")
-SHORT = r"int32(?! \(INTEGER\(32,false).*"
-MOMENT = r"int96|int64 \(TIMESTAMP\(MICROS.*"
-FORMS = {
-    "boolean": r"boolean",
-    "tinyint": r"int32 \(INTEGER\(8,true\)\)",
-    "smallint": r"int32 \(INTEGER\((?:8,\w+|16,true)\)\)",
-    "int": SHORT,
-    "bigint": r"int32.*|int64(?! \(INTEGER\(64,false).*",
-    "float": r"float",
-    "double": r"double|float|int32.*",
-    "date": SHORT,
-    "timestamp": MOMENT,
-    "timestamp_ntz": MOMENT,
-    **dict.fromkeys(TEXTS, r"binary.*"),
-}
-"""How Parquet may have a column of a type: numbers in no more bits than it has, and all in a way that Spark reads."""
-DIGITS = re.compile(r"(?i)decimal\((\d+),(\d+)\)")
-WHOLE_NUMBER = re.compile(r"int(32|64)(?: \(INTEGER\(\d+,true\)\))?")
 PASSING_OVER = ("ignorecorruptfiles", "ignoremissingfiles")
 RAISING = {"mode": "FAILFAST", "datetimerebasemode": "EXCEPTION", "int96rebasemode": "EXCEPTION"}
 """Options of readers that have one row raise."""
@@ -108,10 +92,6 @@ class Found(NamedTuple):
     """The columns that are not read."""
 
 
-Types = list[tuple[str, str]]
-"""The names of columns and their types, in the order of a file or of a relation."""
-
-
 class Footers:
     """Of each Parquet and ORC file that has been seen, the types of its columns."""
 
@@ -128,7 +108,7 @@ class Footers:
         paths = str(named).split("\n") if named else []
         new = [one for one in paths if one not in self._seen]
         conf = session._jsparkSession.sessionState().newHadoopConf() if new else None  # noqa: SLF001 (as above)
-        read = _parquet_types if new and _format(relation) == "parquet" else _orc_types
+        read = parquet_types if new and _format(relation) == "parquet" else _orc_types
         for path in new:
             self._seen[path] = read(java, java.org.apache.hadoop.fs.Path(java.java.net.URI(path)), conf, self._known)
         return [self._seen[one] for one in paths]
@@ -228,8 +208,8 @@ def far_when_stored(kind: str, stored: Types, columns: Mapping[str, str]) -> fro
     a reader makes another type of.
     """
     if kind == "parquet":
-        forms = _by_name([(name, _form(name, of)) for name, of in stored])
-        others = {name for name, of in columns.items() if not _fits(forms.get(name.lower()), of)}
+        forms = _by_name([(name, form_of(name, of)) for name, of in stored])
+        others = {name for name, of in columns.items() if not fits(forms.get(name.lower()), of)}
         return frozenset(others | {name for name, of in stored if MILLISECONDS.search(of)})
     if all(name.startswith("_col") for name, _ in stored):  # without names, as Hive writes them: by their places
         stored = [(name, of) for name, (_, of) in zip(columns, stored, strict=False)]
@@ -245,35 +225,6 @@ def _by_name(stored: Types) -> dict[str, str]:
     """
     number = Counter(name.lower() for name, _ in stored)
     return {name.lower(): of if number[name.lower()] == 1 else "" for name, of in stored}
-
-
-def _form(name: str, stored: str) -> str:
-    """How Parquet has a column, of its description.
-
-    >>> _form("a b", "optional int32 a b (INTEGER(16,true)) = 5")
-    'int32 (INTEGER(16,true))'
-    """
-    _, physical, rest = stored.split(" ", 2)
-    return physical + rest[len(name) :].partition(" = ")[0]
-
-
-def _fits(form: str | None, read: str) -> bool:
-    """Whether a file lacks a column, or has it in a form that Spark reads as a type, and not by its last bits.
-
-    >>> _fits("binary (STRING)", "string"), _fits("int32 (UNKNOWN)", "string"), _fits("int64", "decimal(18,2)")
-    (True, False, False)
-    """
-    if form is None:
-        return True
-    kind = read.partition("(")[0].partition(" ")[0]  # a text may have a length, or a collation
-    if kind != "decimal":
-        return kind not in FORMS or bool(re.fullmatch(FORMS[kind], form))
-    precision, scale = map(int, DIGITS.findall(read)[0])
-    if number := WHOLE_NUMBER.fullmatch(form):
-        return precision - scale >= {"32": 10, "64": 20}[number[1]]
-    held = DIGITS.search(form)
-    digits, places = (int(held[1]), int(held[2])) if held else (math.inf, 0)
-    return scale >= places and precision - scale >= digits - places
 
 
 def _alike(stored: str, read: str) -> bool:
@@ -297,10 +248,10 @@ def _guesses(relation: Any) -> str:
 
 def _far(session: Any, relation: Any, footers: Footers) -> frozenset[str]:
     kind, fields = _format(relation), _fields(relation.dataSchema())
-    columns = {str(one.name()): str(one.dataType().catalogString()) for one in fields}
+    columns = {str(one.name()): told_type(kind, one.dataType()) for one in fields}
     files = footers.types(session, relation) if kind in ("parquet", "orc") else []
     if kind == "parquet" and any(files) and any(one.metadata().contains("parquet.field.id") for one in fields):
-        hidden = ("timestamp", "tinyint", "smallint")  # names may be others in the files
+        hidden = ("timestamp", "tinyint", "smallint", NESTED)  # names may be others in the files
         return frozenset(name for name, of in columns.items() if any(one in of for one in hidden))
     return far_moments(kind, columns).union(*(far_when_stored(kind, stored, columns) for stored in files))
 
@@ -316,19 +267,6 @@ def _reads_far(session: Any, written: str, footers: Footers) -> bool:
             if names & {name.lower() for name in _far(session, leaf.relation(), footers)}:
                 return True
     return False
-
-
-def _parquet_types(java: Any, path: Any, conf: Any, known: dict[str, Types]) -> Types:
-    parquet = java.org.apache.parquet.hadoop
-    reader = parquet.ParquetFileReader.open(parquet.util.HadoopInputFile.fromPath(path, conf))
-    try:
-        schema = reader.getFooter().getFileMetaData().getSchema()
-        if (written := str(schema.toString())) not in known:
-            each = (schema.getFields().get(i) for i in range(schema.getFields().size()))
-            known[written] = [(str(one.getName()), str(one.toString())) for one in each]
-        return known[written]
-    finally:
-        reader.close()
 
 
 def _orc_types(java: Any, path: Any, conf: Any, known: dict[str, Types]) -> Types:

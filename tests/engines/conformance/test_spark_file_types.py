@@ -73,6 +73,24 @@ def test_texts_that_are_missing_in_all_rows_of_a_file(session: Any, tmp_path: Pa
             table.agg(n=table[name].count())
 
 
+@pytest.mark.parametrize("kind", ["TIMESTAMP_NTZ", "STRING"])
+def test_parts_of_other_types_are_left_out(session: Any, tmp_path: Path, kind: str) -> None:
+    """One day far away, or a text that is missing in a whole file, made each release of a part fail."""
+    days = pa.array([1] * 8 + [2**31 - 1], pa.int32()).cast(pa.date32()) if kind != "STRING" else pa.nulls(9)
+    seen = pa.StructArray.from_arrays([days, pa.array([1] * 9)], names=["day", "n"])
+    pq.write_table(pa.table({"person": range(9), "v": [1.0] * 9, "seen": seen}), tmp_path / "a.parquet")
+    for part, name in ((f"day: {kind}", "seen.day"), ("n: BIGINT", "seen.n")):
+        frame = session.read.schema(f"person BIGINT, v DOUBLE, seen STRUCT<{part}>").parquet(str(tmp_path))
+        frame.selectExpr("person", "v", f"{name} AS part").createOrReplaceTempView("parts")
+        table = protected(session, "parts")
+        assert table.agg(n=_.count()).release(epsilon=1000).to_pandas()["n"].round()[0] == 9
+        if name == "seen.n":
+            assert table.agg(n=_.part.count()).release(epsilon=1001).to_pandas()["n"].round()[0] == 9
+        else:
+            with pytest.raises(dp.InvalidQuery, match="number or decimal that Spark may fail on"):
+                table.agg(n=_.part.count())
+
+
 def test_patterns_that_spark_does_not_know_are_refused(session: Any, tmp_path: Path) -> None:
     """They stopped nothing until one person had a day."""
     (tmp_path / "a.json").write_text('{"person": 1, "v": 1}\n')
