@@ -152,6 +152,7 @@ def test_what_is_stated_of_rows_decides_nothing(name: str, made: list[str]) -> N
         "execution.rangeExchange.sampleSizePerPartition",
         "execution.pandas.udf.buffer.size",
         "files.maxPartitionBytes",
+        "files.openCostInBytes",
         "parquet.columnarReaderBatchSize",
         "orc.columnarReaderBatchSize",
     ],

@@ -64,6 +64,7 @@ FIXED = {
     "spark.sql.execution.rangeExchange.sampleSizePerPartition": "100",  # likewise
     "spark.sql.execution.pandas.udf.buffer.size": "65536",  # likewise, where noise is added on executors
     "spark.sql.files.maxPartitionBytes": "128MB",  # likewise; with -1 no file has a row
+    "spark.sql.files.openCostInBytes": "4MB",  # far below zero no file has a row, either
     "spark.sql.parquet.columnarReaderBatchSize": "4096",  # with 0 no answer comes to an end, with -1 each fails
     "spark.sql.orc.columnarReaderBatchSize": "4096",  # likewise
     "spark.sql.optimizer.excludedRules": "",  # without InlineCTE no plan of some statements is valid

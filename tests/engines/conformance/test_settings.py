@@ -40,6 +40,7 @@ OTHER = {
     "spark.sql.execution.rangeExchange.sampleSizePerPartition": "0",
     "spark.sql.execution.pandas.udf.buffer.size": "0",
     "spark.sql.files.maxPartitionBytes": "-1",
+    "spark.sql.files.openCostInBytes": "-9999999999",
     "spark.sql.parquet.columnarReaderBatchSize": "-1",
     "spark.sql.orc.columnarReaderBatchSize": "-1",
     "spark.sql.datetime.java8API.enabled": "true",
