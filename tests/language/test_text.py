@@ -135,6 +135,7 @@ REFUSED: dict[str, list[Any]] = {
     "the whole text": [_.name.find("a", 1)],
     "one constant character": [_.name.lpad(3, ""), _.name.lpad(3, "ab"), _.name.rpad(3, _.word)],
     "a length of at most": [_.name.lpad(LONGEST_PART + 1, "a")],
+    "a pattern of at most": [_.name.like("%a" * 501), _.name.ilike("a" * 1001), _.name.like(["a", "%a" * 501])],
     "a constant text to split by": [_.name.split("")[0], _.name.split(_.word)[0], _.name.split("a" * 1001)[0]],
     "one of the first": [_.name.split("a")[LONGEST_PART]],
     "a part of a split text": [ibis.array([_.name, _.word])[0]],

@@ -102,9 +102,16 @@ def contains(op: ops.StringContains, lower: Lower) -> Value:
 
 
 def like(op: ops.StringSQLLike | ops.StringSQLILike, lower: Lower) -> Value:
-    """Whether a text matches a constant pattern of % and _."""
+    """Whether a text matches a constant pattern of % and _.
+
+    Engines nest once for each % that a text gets to: at one that gets far enough in a long pattern, PostgreSQL raises.
+    """
     value = _text(op, op.arg, lower)
-    return boolean(type(op)(value.expr, _pattern(op, op.pattern, lower).expr), nullable=value.nullable)
+    pattern = _pattern(op, op.pattern, lower).expr
+    if len(getattr(op.pattern, "value", "")) > LONGEST_PART:
+        said = f"Expected a pattern of at most {LONGEST_PART:,} characters, got {name_of(op)}."
+        raise InvalidQuery(f"{said}\nHint: join several patterns by |, or write .contains('a').")
+    return boolean(type(op)(value.expr, pattern), nullable=value.nullable)
 
 
 def _places(op: ops.Node, *arguments: ops.Node | None) -> list[int]:
