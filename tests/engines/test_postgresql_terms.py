@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import string
 from typing import Any
 
 import ibis
@@ -18,8 +17,9 @@ import pytest
 from ibis import _
 from ibis.backends.sql import compilers
 
+from discreet.engines import postgresql_terms
 from discreet.engines.first_looks import _binned
-from discreet.engines.postgresql_terms import portable, spelled_out
+from discreet.engines.postgresql_terms import portable, spelled_out, with_short_texts
 from discreet.errors import InvalidQuery
 
 TINY = [0.0, 5e-324, 1e-310, 2.0**-538, 2.0**-537, 1.5e-162, 2.3e-162, 1e-200, 1e-20, 0.3, 1.0, 2.5]
@@ -109,30 +109,17 @@ def test_exponentials_of_little_are_zero() -> None:
     assert found == [0.0, 0.0, pytest.approx(math.exp(-708)), 1.0, None, pytest.approx(math.exp(5))]
 
 
-@pytest.mark.parametrize("side", ["strip", "lstrip", "rstrip"])
-def test_long_texts_are_not_trimmed(side: str) -> None:
-    """From 2^27 bytes on PostgreSQL raises at them."""
-    texts = [" a\t", None, "", " \n", "\u00a0", " 5678 bc", " 5678 bcd"]
+def test_of_long_texts_the_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a row of 2^30 bytes PostgreSQL raises. A unit by its beginning would be one with others that begin so."""
+    monkeypatch.setattr(postgresql_terms, "MOST_BYTES", 8)
+    monkeypatch.setattr(postgresql_terms, "MOST_CHARACTERS", 2)
+    texts = ["", None, "abcdefg", "abcdefgh", "€€€", "🌈é🌈"]
     connection = ibis.duckdb.connect()
-    table = connection.create_table("texts", pa.table({"s": texts}))
-    text = written(table.select(m=getattr(table.s, side)()))
-    assert f"OCTET_LENGTH(l) < {2**26} " in text
-    found = connection.con.execute(text.replace(f"OCTET_LENGTH(l) < {2**26} ", "STRLEN(l) < 9 ")).fetchall()
-    trimmed = [None if one is None else getattr(one, side)(string.whitespace) for one in texts]
-    assert [row[0] for row in found] == [*trimmed[:-1], texts[-1]]
-
-
-@pytest.mark.parametrize("side", ["lpad", "rpad"])
-def test_texts_that_are_long_enough_are_not_padded(side: str) -> None:
-    """At one of 2^28 characters PostgreSQL would raise, which has four bytes for each."""
-    texts = ["", "ab", None, "abcde", "abcdef"]
-    connection = ibis.duckdb.connect()
-    table = connection.create_table("texts", pa.table({"s": texts}))
-    text = written(table.select(m=getattr(table.s, side)(5, "-")))
-    found = [row[0] for row in connection.con.execute(text).fetchall()]
-    fill = str.rjust if side == "lpad" else str.ljust
-    assert found == [None if one is None else fill(one, 5, "-") for one in texts]
-    assert f"CASE WHEN LENGTH(l) < 5 THEN {side.upper()}(l, 5, '-') ELSE l END" in text
+    table = connection.create_table("texts", pa.table({"self": texts, "of": texts, "n": range(6)}))
+    text = written(with_short_texts(table, ["of"]))
+    found = connection.con.execute(text.replace("OCTET_LENGTH", "STRLEN")).fetchall()
+    of_unit, shown = [*texts[:3], None, None, None], [*texts[:3], "ab", "€€", "🌈é"]
+    assert found == list(zip(shown, of_unit, range(6), strict=True))
 
 
 def test_patterns_mean_what_they_say() -> None:

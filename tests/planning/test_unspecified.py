@@ -31,6 +31,11 @@ def test_reals_are_no_keys() -> None:
         UnknownKeys.of({"x": Kind.REAL})
 
 
+def test_columns_of_keys_are_few() -> None:
+    with pytest.raises(InvalidQuery, match="at most 100 columns of unknown keys, got columns=101"):
+        UnknownKeys.of({f"x{i}": Kind.TEXT for i in range(101)})
+
+
 def test_rows_have_one_key() -> None:
     assert limits_of_unknown(StatedLimits(), Declaration(name="d")).max_groups == 1
 

@@ -152,7 +152,7 @@ class Connected(ABC):
         self, by: Sequence[str], bounds: Mapping[str, tuple[Bound, Bound]], wanted: frozenset[str] | None
     ) -> tuple[tuple[str, ...], str]:
         """Its columns behind the barrier, and the SQL of its rows: those, and the hidden ones of `by`."""
-        seen = barrier(self._readable(), tuple(by), bounds, wanted)
+        seen = barrier(self._readable(by), tuple(by), bounds, wanted)
         return tuple(name for name in seen.columns if not name.startswith(UNIT)), self._with_binary_texts(seen)
 
     def along(self, path: Sequence[PathStep], unit: Sequence[str]) -> Self:
@@ -276,8 +276,9 @@ class Connected(ABC):
         """
         self._found_first, self._raw = self._raw, ibis.table(self._raw.schema(), name=ROWS)
 
-    def _readable(self) -> ir.Table:
-        """Its table, without what no text is."""
+    def _readable(self, unit: Sequence[str]) -> ir.Table:
+        """Its table, without what is no text that the engine can handle; some columns name its unit."""
+        del unit
         return self._raw
 
     def _binary_text(self, written: str) -> str:

@@ -7,7 +7,7 @@ the order of the keys.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
@@ -116,6 +116,9 @@ class PostgreSQL(Connected):
             self._full_statement(plan.query.declaration, one, listed, shown=True) for one in self._statements_of(plan)
         ]
         return SEPARATOR.join(";\n".join(["BEGIN", *settings, *stored, READ_ONLY, one, "ROLLBACK"]) for one in whole)
+
+    def _readable(self, unit: Sequence[str]) -> ir.Table:
+        return terms.with_short_texts(self._raw, unit)
 
     @classmethod
     def identifier(cls, name: str) -> str:

@@ -6,7 +6,7 @@ comes.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -70,8 +70,9 @@ class Spark(Connected):
     def _to_sql(self, expression: ir.Table) -> str:
         return terms.legible(str(self._backend.compile(terms.portable(expression))))
 
-    def _readable(self) -> ir.Table:
+    def _readable(self, unit: Sequence[str]) -> ir.Table:
         """A text that is not UTF-8 is NULL: Spark keeps any bytes, and what shows a key would fail on them."""
+        del unit
         stated = self._protected.types
         texts = (name for name, kind in self._raw.schema().items() if kind.is_string())
         return self._raw.mutate(**{name: terms.valid_text(self._raw[name], stated[name]) for name in texts})

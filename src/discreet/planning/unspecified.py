@@ -21,6 +21,8 @@ WIDEST = Fraction(2**53)
 
 MOST_UNKNOWN_GROUPS = 10_000
 """The largest max_groups with unknown keys."""
+MOST_UNKNOWN_COLUMNS = 100
+"""The most columns of unknown keys: an engine has to hold all keys of a row at once, and each may be a long text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class UnknownKeys(Keys):
     def of(cls, kinds: Mapping[str, Kind], how: Unknown = UNKNOWN) -> UnknownKeys:
         """The columns of a group_by; refuses those whose values do not compare exactly."""
         comparable(kinds)
+        if len(kinds) > MOST_UNKNOWN_COLUMNS:
+            cure = "list the keys of some, group_by(...), or join texts, _.a + ',' + _.b."
+            raise InvalidQuery(
+                expected(f"at most {MOST_UNKNOWN_COLUMNS} columns of unknown keys", "columns", len(kinds), cure)
+            )
         return cls(tuple(kinds), tuple(kinds.values()), by_count=how is UNKNOWN_BY_COUNT)
 
     def found(self, rows: Iterable[tuple[Key, ...]]) -> Keys:

@@ -102,3 +102,21 @@ def test_units_that_are_no_oids_stand_beside_those_that_are(postgresql: Any) -> 
         postgresql.table("both", database="owned"), each_of=("one", "other"), name="both", budget=stated["budget"]
     )
     assert pairs.truncated_total(most=8).release(epsilon=10**5).at_least() == 6
+
+
+def test_of_a_long_text_the_beginning_is_read(postgresql: Any) -> None:
+    """Whole, one of 512 MB of quotation marks failed each look for unknown keys. As a unit it names nobody."""
+    postgresql.raw_sql(
+        "CREATE TABLE owned.long AS SELECT i AS who, repeat('\"', CASE WHEN i <= 90 THEN 3 ELSE 1 << 20 END) AS word"
+        " FROM generate_series(1, 180) AS i"
+    )
+    raw, budget = postgresql.table("long", database="owned"), dp.Budget(epsilon=10**6, delta=0.1)
+    table = dp.protect(raw, unit="who", max_rows=1, name="by number", budget=budget)
+    whole = table.word.count(where=table.word.strip().lpad(9, "-").length() == 1 << 18)
+    assert table.agg(n=whole).release(epsilon=1000)["n"].tolist() == [90]
+    found = table.group_by("word", keys=dp.UNKNOWN, max_groups=1).agg(n=lambda t: t.count())
+    shown = found.release(epsilon=900, delta=1e-3).to_pyarrow()
+    assert [len(word) for word in shown["word"].to_pylist()] == [3, 1 << 18]
+    assert [round(n) for n in shown["n"].to_pylist()] == [90, 90]
+    by_word = dp.protect(raw, unit="word", max_rows=200, name="by word", budget=budget)
+    assert by_word.agg(n=lambda t: t.count()).release(epsilon=10**5)["n"].tolist() == [90]
