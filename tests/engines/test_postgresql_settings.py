@@ -109,8 +109,8 @@ def test_settings_are_those_of_ours() -> None:
     ]  # fmt: skip
     names, values = cursor.asked[-1][1]
     assert dict(zip(names, values, strict=True)) == {
-        "DateStyle": "ISO", "IntervalStyle": "postgres", "TimeZone": "UTC", "array_nulls": "on",
-        "backslash_quote": "safe_encoding", "bytea_output": "hex", "extra_float_digits": "1",
+        "DateStyle": "ISO", "TimeZone": "UTC", "array_nulls": "on",
+        "backslash_quote": "safe_encoding", "extra_float_digits": "1",
         "gin_fuzzy_search_limit": "0", "idle_in_transaction_session_timeout": "0", "lock_timeout": "0",
         "restrict_nonsystem_relation_kind": "", "row_security": "on", "standard_conforming_strings": "on",
         "statement_timeout": "0", "transaction_timeout": "0", "transform_null_equals": "off", "lc_monetary": "C",
@@ -148,6 +148,11 @@ def test_the_callers_own_are_asked_for() -> None:
     assert curators_settings(cursor) == {"lc_monetary": "ja_JP.utf8"}
     assert cursor.asked[0][1] == [list(CURATORS)]
     assert {*CURATORS} & {*FIRST, *SETTINGS} == {"DateStyle"}
+
+
+def test_intervals_and_bytes_in_texts_are_those_of_the_session() -> None:
+    """What a view makes of them would be another text than the curator sees, and '-1 2:03:04' another time."""
+    assert {"IntervalStyle", "bytea_output"} <= {*CURATORS}
 
 
 def test_days_are_read_in_the_order_of_the_callers() -> None:

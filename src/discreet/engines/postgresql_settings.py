@@ -19,7 +19,9 @@ Proof
     a superuser creates objects in pg_catalog; temporary relations of our own session are looked for last, and have no
     operators. The others are set in one statement under that path. Settings that a server does not have are left out.
     A view that makes days of texts fails at 02/13/2020 if the year is to come first, and not where it was made. So the
-    order of DateStyle is the curator's: what `put_in_place` has first makes ISO of its words, and leaves the order.
+    order of DateStyle is the curator's: what `put_in_place` has first makes ISO of its words, and leaves the order. No
+    interval and no bytes are read, and our own intervals have one field, which all styles read alike: how a view writes
+    and reads these is the curator's.
 Rounding
     None.
 Source
@@ -32,6 +34,8 @@ Mutant
     serializable-looks: transactions are as the caller's are; killed by test_a_transaction_of_ours_is_read_committed.
     year-comes-first: texts are read as days in an order of ours; killed by
     test_days_are_read_in_the_order_of_the_callers.
+    intervals-in-any-style: a view's intervals are written and read as a session does by then; killed by
+    test_intervals_and_bytes_in_texts_are_those_of_the_session.
     null-is-a-word: array_nulls is left as it is; killed by test_settings_are_those_of_ours.
     foreign-tables-are-stored: a table of another server, which may be a view there, passes for a stored one; killed by
     test_what_is_stored_has_no_part_elsewhere.
@@ -59,11 +63,9 @@ FIRST = {"client_encoding": ENCODING, "search_path": "pg_catalog, pg_temp"}
 """Set one by one, before anything else is run."""
 SETTINGS = {
     "DateStyle": "ISO",  # how days are written; in which order they are read stays what it is
-    "IntervalStyle": "postgres",
     "TimeZone": "UTC",
     "array_nulls": "on",
     "backslash_quote": "safe_encoding",
-    "bytea_output": "hex",
     "extra_float_digits": "1",
     "gin_fuzzy_search_limit": "0",  # otherwise an index gives some of the rows, by chance
     "idle_in_transaction_session_timeout": "0",  # a release fails for no length of time, which rows could make it take
@@ -78,7 +80,7 @@ SETTINGS = {
 """What the meaning of a statement depends on, and whether it fails; set for its transaction alone."""
 CURATORS = (
     *("default_text_search_config", "lc_monetary", "lc_numeric", "lc_time"),
-    *("timezone_abbreviations", "xmlbinary", "xmloption", "DateStyle"),
+    *("timezone_abbreviations", "xmlbinary", "xmloption", "DateStyle", "IntervalStyle", "bytea_output"),
 )
 """What the curator's own columns and views depend on: how many decimals money has, say, and which day 01/02/03 is."""
 

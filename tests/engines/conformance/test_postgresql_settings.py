@@ -226,6 +226,29 @@ def test_days_in_texts_are_those_of_the_session_that_protected_them(postgresql: 
     assert found["n"].tolist() == [1]
 
 
+@pytest.mark.parametrize("style", ["sql_standard", "iso_8601", "postgres_verbose", "postgres"])
+def test_intervals_and_bytes_in_texts_are_those_of_the_session(postgresql: Any, style: str) -> None:
+    """A key that the curator sees was in no row, and -1 2:03:04, in the standard's style all negative, another time."""
+    with opened(postgresql, IntervalStyle=style, bytea_output="escape") as backend:
+        backend.con.execute(
+            "CREATE TEMP TABLE told AS SELECT 1 AS who, '-1 2:03:04' AS lasted, timestamp '2026-03-01 00:00' AS at;"
+            "CREATE TEMP VIEW read AS SELECT who, at, extract(epoch FROM lasted::interval)::int AS seconds,"
+            " interval '1 day -2 hours'::text AS word, 'A'::bytea::text AS bytes FROM told"
+        )
+        [(seconds, word, bytes_)] = backend.con.execute("SELECT seconds, word, bytes FROM read").fetchall()
+        table = protected(backend, "read", bounds={})
+        backend.con.execute("SET IntervalStyle = 'postgres'; SET bytea_output = 'hex'")
+        back = table.at - ibis.interval(hours=25) + ibis.interval(minutes=-5) - ibis.interval(months=1)
+        found = table.agg(
+            seconds=table.who.count(where=table.seconds == seconds),
+            word=table.who.count(where=table.word == word),
+            bytes=table.who.count(where=table.bytes == bytes_),
+            back=table.who.count(where=back == "2026-01-27T22:55"),
+        ).release(epsilon=10**5)
+    assert bytes_ == "A"
+    assert [found[name].tolist() for name in ("seconds", "word", "bytes", "back")] == [[1]] * 4
+
+
 # -- other accounts ---------------------------------------------------------------------------------------------------
 
 ATTACK = """
