@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import ibis
 import ibis.expr.types as ir
 import pytest
 
 import discreet as dp
+from discreet.engines.postgresql import PostgreSQL
 from discreet.engines.random_rows import DRAWS, is_sampled
 
 REFUSED = "Expected a table of the same rows each time that it is read"
@@ -97,3 +98,11 @@ def test_samples_are_told_by_their_plans(name: str) -> None:
     rows = SimpleNamespace(fetchall=lambda: [(line,) for line in plan.split("|")])
     cursor = SimpleNamespace(execute=lambda _: rows)
     assert is_sampled(cursor, "SELECT * FROM visits") is is_drawn
+
+
+def test_views_of_postgresql_are_read_once() -> None:
+    """Whatever a view has no order of may be in another one the next time, and other rows within its limit."""
+    stored, view, on_the_way = (PostgreSQL.__new__(PostgreSQL) for _each in range(3))
+    for engine, raw, path in ((stored, "t", ()), (view, None, ()), (on_the_way, "t", (SimpleNamespace(table=view),))):
+        engine._stored, engine._path = cast(Any, raw), cast(Any, path)
+    assert [one.reading for one in (stored, view, on_the_way)] == ["AS NOT MATERIALIZED", "AS", "AS"]

@@ -58,6 +58,7 @@ from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
 
 READ_ONLY = "SET LOCAL transaction_read_only = 'on'"
+AT_EACH_NAME = "AS NOT MATERIALIZED"
 
 
 class PostgreSQL(Connected):
@@ -216,8 +217,16 @@ class PostgreSQL(Connected):
                 f"Hint: GRANT TEMPORARY ON DATABASE to its role, without default_transaction_read_only; or {cure}"
             )
 
+    @property
+    def reading(self) -> str:
+        """How a statement reads its rows: stored ones wherever they are named, and those of a view once, which may be
+        others each time, as with a LIMIT and no order.
+        """
+        are_stored = [one._stored is not None for one in (self, *self._engines_on_path)]  # noqa: SLF001 (engines of one kind)
+        return AT_EACH_NAME if all(are_stored) else "AS"
+
     def _full_statement(self, declared: Declaration, statement: str, keys: str | None, *, shown: bool = False) -> str:
-        scan = f'"{NAME}" AS NOT MATERIALIZED ({self.barrier(declared)})'
+        scan = f'"{NAME}" {self.reading} ({self.barrier(declared)})'
         listed = [] if keys is None else [f'"{KEYS}" AS MATERIALIZED ({keys})']
         rest = statement.removeprefix("WITH ")
         joint = ", " if rest != statement else " "
@@ -232,7 +241,8 @@ class PostgreSQL(Connected):
             elif part.engine is None:
                 written.append(f'"{name}" AS MATERIALIZED ({self._public_rows(name, part, shown=shown)})')
             else:
-                written.append(f'"{name}" AS NOT MATERIALIZED ({self._tables.scan(name)})')
+                reading = part.engine.reading if isinstance(part.engine, PostgreSQL) else AT_EACH_NAME
+                written.append(f'"{name}" {reading} ({self._tables.scan(name)})')
         return written
 
     def _public_rows(self, place: str, part: TablePart, *, shown: bool) -> str:

@@ -171,3 +171,25 @@ def test_samples_are_refused_unless_they_are_the_same(postgresql: Any) -> None:
     with pytest.raises(dp.EngineError, match="nothing was charged"):
         table.count().release(epsilon=1)
     assert table.budget.spent.epsilon == 0
+
+
+def test_a_view_is_read_once_in_a_statement(postgresql: Any) -> None:
+    """A table of more than a quarter of the buffers is read from where the last reading ended."""
+    with postgresql.begin() as cursor:
+        cursor.execute(
+            "DROP TABLE IF EXISTS large CASCADE; CREATE TABLE large AS SELECT i / 10 AS person, i % 2 AS side,"
+            " i AS age, repeat('p', 400) AS pad FROM generate_series(1, 90000) AS i;"
+            "CREATE VIEW first_rows AS SELECT person, side, age FROM large LIMIT 1000"
+        )
+        joined = "WITH s AS {} (SELECT * FROM first_rows OFFSET 0) SELECT count(*) FROM s JOIN s AS t USING (age)"
+        twice, once = (cursor.execute(joined.format(how)).fetchone()[0] for how in ("NOT MATERIALIZED", ""))
+    assert twice < once == 1000
+    tables = protected(postgresql.table("first_rows")), protected(postgresql.table("large"))
+    for table, start in zip(tables, ("AS (", "AS NOT MATERIALIZED ("), strict=True):
+        halves = table.group_by("side", keys={"side": [0, 1]}, max_groups=1).agg(m=_.age.median())
+        sql = halves.explain(epsilon=1)["sql"]
+        assert sql.count('FROM "__discreet_scan"') > sql.count("BEGIN")
+        assert sql.count(f'"__discreet_scan" {start}') == sql.count("BEGIN")
+    view = dp.protect(postgresql.table("first_rows"), unit="person", max_rows=1, budget=tables[1].budget, name="first")
+    both = tables[1].join(view, "person", how="semi").count()
+    assert '"__discreet_scan_1" AS (' in both.explain(epsilon=1)["sql"]
