@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 from typing import Self
 
@@ -10,7 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engines.postgresql_keys import check_keys, keys_sql, store, store_rows, stored_table, storing
+from discreet.engines.postgresql_keys import (
+    check_keys,
+    keys_sql,
+    store,
+    store_rows,
+    stored_table,
+    storing,
+    written_array,
+)
 from discreet.language.checked_expressions import Kind
 from discreet.planning.group_key_file import KeyFile
 from discreet.planning.group_keys import Keys
@@ -82,3 +91,13 @@ def test_rows_that_are_no_part_of_a_statement() -> None:
     assert cursor.asked == ["CREATE", "COPY", "sent", "ANALYZE"]
     assert cursor.sent == b'"a,b",1\n"c""",2\n'
     assert stored_table("__discreet_scan_1") == 'pg_temp."__discreet_scan_1_stored"'
+
+
+def test_values_are_written_as_they_are() -> None:
+    """A program may have psycopg write an empty text as NULL: rows of a listed key "" were counted in no group."""
+    assert (
+        written_array(["", None, "NULL", "it's", 'a\\"b', "{x}"]) == """'{"",NULL,"NULL","it''s","a\\\\\\"b","{x}"}'"""
+    )
+    assert written_array(
+        [True, -1, 2.5e-300, datetime.date(2020, 2, 1), datetime.datetime.fromisoformat("2020-02-01T03:00:00")]
+    ) == ("""'{"True","-1","2.5e-300","2020-02-01","2020-02-01T03:00:00"}'""")

@@ -146,12 +146,11 @@ class PostgreSQL(Connected):
 
     def _answer_tables(self, plan: Plan, statement: str) -> Generator[pa.Table]:
         """The rows of an answer, some at a time; at least one table."""
-        con, keys = self._backend.con, plan.query.listed_keys
+        keys = plan.query.listed_keys
         with self._read_only(keys) as cursor:
             listed = None
             if keys is not None:
-                arrays = [written_array(column, con) for column in zip(*keys.rows, strict=True)]
-                listed = keys_sql(keys, arrays)
+                listed = keys_sql(keys, [written_array(column) for column in zip(*keys.rows, strict=True)])
             yield from copied(cursor, self._full_statement(plan.query.declaration, statement, listed))
 
     def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
@@ -250,7 +249,7 @@ class PostgreSQL(Connected):
         kinds = {name: kind for name, dtype in ibis.schema(rows.schema).items() if (kind := kind_of(dtype)) is not None}
         if shown:
             return rows_sql(kinds, [f"%({place}.{name})s" for name in kinds])
-        return rows_sql(kinds, [written_array(rows[name].to_pylist(), self._backend.con) for name in kinds])
+        return rows_sql(kinds, [written_array(rows[name].to_pylist()) for name in kinds])
 
     def _check_other_table(self, part: TablePart) -> None:
         super()._check_other_table(part)

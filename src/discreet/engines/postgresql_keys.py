@@ -56,11 +56,15 @@ def rows_sql(kinds: Mapping[str, Kind], arrays: Sequence[str]) -> str:
     return f'SELECT {shown} FROM unnest({columns}) AS "listed" ({names})'  # noqa: S608 (quoted names and literals)
 
 
-def written_array(column: Sequence[Any], con: Any) -> str:
-    """The values of one column as a literal."""
-    from psycopg import sql
+def written_array(column: Sequence[Key | float]) -> str:
+    """The values of one column as a literal. Not by psycopg, to which a program can say what a value is written as."""
+    values = ["NULL" if one is None else f'"{_escaped(one)}"' for one in column]
+    return "'{" + ",".join(values).replace("'", "''") + "}'"
 
-    return str(sql.Literal(_array(column)).as_string(con))
+
+def _escaped(value: Key | float) -> str:
+    text = value.isoformat() if isinstance(value, datetime.date) else str(value)
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def check_keys(keys: Keys | None) -> None:
@@ -128,8 +132,3 @@ def _unnested(kinds: Mapping[str, Kind], arrays: Sequence[str]) -> tuple[str, st
     quoted = {Connected.identifier(shortened(name)): kind for name, kind in kinds.items()}
     shown = ", ".join(f'{name} COLLATE "C" AS {name}' if kind is Kind.TEXT else name for name, kind in quoted.items())
     return columns, shown, ", ".join(quoted)
-
-
-def _array(column: Sequence[Key | float]) -> list[Any]:
-    """The values of one column as PostgreSQL writes them."""
-    return [key.isoformat() if isinstance(key, datetime.date) else key for key in column]
