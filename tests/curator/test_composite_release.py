@@ -79,6 +79,7 @@ def test_a_failure_stays_paid() -> None:
     assert not entry.answered
 
 
+@pytest.mark.long
 def test_a_whole_without_room_for_the_calls_of_its_parts_costs_nothing() -> None:
     """Its parts are releases as well, and were refused once it was charged."""
     limit, depth, answered = sys.getrecursionlimit(), len(inspect.stack(0)), 0

@@ -104,6 +104,7 @@ def test_units_that_are_no_oids_stand_beside_those_that_are(postgresql: Any) -> 
     assert pairs.truncated_total(most=8).release(epsilon=10**5).at_least() == 6
 
 
+@pytest.mark.long
 def test_of_a_long_text_the_beginning_is_read(postgresql: Any) -> None:
     """Whole, one of 512 MB of quotation marks failed each look for unknown keys. As a unit it names nobody."""
     postgresql.raw_sql(
