@@ -14,7 +14,8 @@ demo: set-up  ## ask the bundled table of real people; show answers, error bars,
 
 test: set-up  ## run all tests, the examples in the documents and the gates, on all cores (FUZZ=300: more random examples)
 	@# A worker that died ends the run: another one in its place could wait for ever for what the first had open.
-	@$(RUN)/pytest -n auto --max-worker-restart=0 $(ARGS)
+	@# A worker takes the tests of a file in a row: what they share is made by one of them.
+	@$(RUN)/pytest -n auto --dist worksteal --max-worker-restart=0 $(ARGS)
 
 engines: set-up  ## try every engine for real (installs PostgreSQL and Java on Debian if they are missing)
 	@sh scripts/try_engines.sh $(ARGS)
