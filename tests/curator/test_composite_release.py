@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -18,6 +16,7 @@ from discreet.noise.entropy import RandomWords
 from discreet.planning.planner import price
 from discreet.query.table import PrivateTable
 from discreet.testing import people
+from nested_calls import nested_calls_left
 
 
 def work(table: PrivateTable, **parameters: Any) -> Work:
@@ -82,18 +81,16 @@ def test_a_failure_stays_paid() -> None:
 @pytest.mark.long
 def test_a_whole_without_room_for_the_calls_of_its_parts_costs_nothing() -> None:
     """Its parts are releases as well, and were refused once it was charged."""
-    limit, depth, answered = sys.getrecursionlimit(), len(inspect.stack(0)), 0
+    answered = 0
     for room in range(200, 700, 12):
         table = people()
         try:
-            sys.setrecursionlimit(depth + room)
-            together(table, work(table), price=stated_guarantee(Fraction(3)), run=two_counts, fresh=False)
+            with nested_calls_left(room):
+                together(table, work(table), price=stated_guarantee(Fraction(3)), run=two_counts, fresh=False)
         except Exception:  # noqa: BLE001 (before the charge, Ibis may fail in any way)
             assert not table.budget.spent.epsilon, room
         else:
             answered += 1
-        finally:
-            sys.setrecursionlimit(limit)
     assert answered
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +21,7 @@ from discreet.engines.engine import FAILED, UNCHARGED
 from discreet.errors import LedgerError
 from discreet.ledger.budget import Budget
 from discreet.query.table import PrivateTable
+from nested_calls import nested_calls_left
 
 Ask = Callable[[PrivateTable, Path], Any]
 Hidden = Callable[..., PrivateTable]
@@ -248,18 +247,16 @@ def test_a_release_without_room_for_its_calls_costs_nothing(monkeypatch: pytest.
         return nested(self, given, calls - 1) if calls else run(self, *given)
 
     monkeypatch.setattr(DuckDB, "_run_plan", lambda self, *given: nested(self, given))
-    limit, depth, released = sys.getrecursionlimit(), len(inspect.stack(0)), 0
+    released = 0
     for room in range(30, 600, 30):
         table = dp.protect(ROWS, unit=dp.ROW, budget=dp.Budget(epsilon=1), name=f"t{room}")
         try:
-            sys.setrecursionlimit(depth + room)
-            table.count().release(epsilon=0.5)
+            with nested_calls_left(room):
+                table.count().release(epsilon=0.5)
         except Exception:  # noqa: BLE001 (before the charge, Ibis may fail in any way)
             assert not table.budget.spent.epsilon, room
         else:
             released += 1
-        finally:
-            sys.setrecursionlimit(limit)
     assert 0 < released < 19
 
 

@@ -49,7 +49,7 @@ import ibis.expr.types as ir
 import sqlglot
 
 from discreet.engines.duckdb_names import OWN_MACROS, Relation, are_named, queries_of, written
-from discreet.engines.random_rows import check_not_drawn
+from discreet.engines.random_rows import QUOTED, check_not_drawn
 from discreet.errors import InvalidParameter, expected
 
 CALLS = re.compile(
@@ -71,8 +71,6 @@ FILES = re.compile(
 """The end of a name that is a file, or a pattern for folders, for which DuckDB calls its reader: in its own text, a
 name in double quotes, wherever it stands.
 """
-QUOTED = re.compile(r"\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*'")
-"""A name or a text, with whatever quotes are in it."""
 TEXTS = re.compile(r"(?:(?:\w+\.)?list_value\(|\[)?(?:'+(?:, )?)+[)\]]?", re.IGNORECASE)
 """A path, or a list of them, once texts are hidden."""
 OF_THIS_MACHINE = re.compile(r"file:(?://(?:localhost)?)?(?=/)")

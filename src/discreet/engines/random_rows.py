@@ -42,7 +42,7 @@ DRAWS = re.compile(
 )
 SAMPLING, REPEATABLE = re.compile(r"\s*Sampling: "), " REPEATABLE ("
 QUOTED = re.compile(r"\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*'")
-"""A name, which may have an apostrophe in it, or a text."""
+"""A name or a text, with whatever quotes are in it."""
 
 
 def drawn_refusal() -> str:
